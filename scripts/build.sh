@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# usage: build.sh BUILD_DIR [cmake flags…]
+# Configures and builds quietly: one progress line on a terminal, all else in BUILD_DIR/build.log,
+# which is shown when something fails.
+set -euo pipefail
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$1
+shift
+mkdir -p "$build"
+log=$build/build.log
+: >"$log"
+
+if command -v nvcc >/dev/null || [[ -x ${CUDACXX:-/usr/local/cuda/bin/nvcc} ]]; then
+  command -v nvcc >/dev/null || export CUDACXX=${CUDACXX:-/usr/local/cuda/bin/nvcc}
+fi
+
+generator=()
+if [[ ! -e $build/CMakeCache.txt ]] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
+
+# One job a core, but no more than memory allows: a compiler takes up to 1.5 GB.
+jobs=$(nproc)
+kilobytes=$(awk '/MemAvailable/ {print $2}' /proc/meminfo 2>/dev/null || true)
+if [[ -n $kilobytes ]] && ((kilobytes / 1500000 < jobs)); then jobs=$((kilobytes / 1500000)); fi
+((jobs >= 1)) || jobs=1
+
+failed() {
+  [[ -t 1 ]] && printf '\r\e[K'
+  echo "$1 failed; the end of $log:" >&2
+  if ! grep -nE -A 8 'error|FAILED|fatal' "$log" | tail -n 40 >&2; then tail -n 40 "$log" >&2; fi
+  exit 2
+}
+
+# progress: one line that rewrites itself, on a terminal only.
+progress() {
+  local line
+  while IFS= read -r line; do
+    if [[ -t 1 && $line =~ ^\[\ *([0-9]+(/[0-9]+|%))\] ]]; then
+      printf '\r\e[KBuilding %s' "${BASH_REMATCH[1]}"
+    fi
+  done
+  [[ -t 1 ]] && printf '\r\e[K'
+  return 0
+}
+
+cmake -S "$repo" -B "$build" "${generator[@]}" "$@" >>"$log" 2>&1 || failed 'Configuring'
+grep -E '^-- (GPU half|Left out|Without)' "$log" | sed 's/^-- //' || true
+[[ -t 1 ]] || echo "Building in $build"
+NINJA_STATUS='[%f/%t] ' cmake --build "$build" -j "$jobs" 2>&1 | tee -a "$log" | progress ||
+  failed 'The build'

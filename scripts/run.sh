@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# From a fresh clone to a results folder: installs what is missing, builds, measures.
+set -euo pipefail
+
+usage() {
+  cat <<'HELP'
+usage: run.sh [--quick|--full] [--device cpu|gpu|all] [--gpu INDEX|UUID] [--filter REGEX]
+              [--out DIR] [--resume DIR] [--peers]
+
+Installs what is missing, builds into build/, measures this machine and writes a results folder.
+  --quick        about two minutes once built (default)
+  --full         every case; shows progress with the time left
+  --device D     cpu, gpu or all (default all: no GPU is one line and a skip)
+  --gpu G        which GPU, by index or UUID
+  --filter RE    only benchmarks whose name matches
+  --out DIR      where results folders go (default: results/ of this repository)
+  --resume DIR   go on with a results folder that was interrupted
+  --peers        also compare with newer libraries from PyPI (about 1 GB, installed once)
+  --help         this text
+Exit codes: 0 done, 1 a kernel was wrong, 2 bad usage or something is missing.
+HELP
+}
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+run_flags=()
+setup_flags=()
+has_out=false
+while (($#)); do
+  case $1 in
+    --quick | --full) run_flags+=("$1") ;;
+    --out | --device | --gpu | --filter | --resume)
+      if (($# < 2)); then echo "run.sh: $1 needs a value (see --help)" >&2; exit 2; fi
+      [[ $1 == --out || $1 == --resume ]] && has_out=true
+      run_flags+=("$1" "$2")
+      shift
+      ;;
+    --out=* | --resume=*) has_out=true; run_flags+=("$1") ;;
+    --device=* | --gpu=* | --filter=*) run_flags+=("$1") ;;
+    --peers) setup_flags+=(--peers) ;;
+    --help | -h) usage; exit 0 ;;
+    *) echo "run.sh: unknown flag $1 (see --help)" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+"$repo/scripts/setup.sh" ${setup_flags[@]+"${setup_flags[@]}"}
+"$repo/scripts/build.sh" "$repo/build" -DCMAKE_BUILD_TYPE=Release -DROOFLINE_TESTS=OFF
+
+$has_out || run_flags+=(--out "$repo/results")
+exec "$repo/build/bin/roofline" run ${run_flags[@]+"${run_flags[@]}"}

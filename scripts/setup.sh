@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# Installs what is missing on Debian or Ubuntu (as root or with sudo) and makes the Python
+# environment that draws the pictures. Safe to repeat: with everything there it asks no network.
+set -euo pipefail
+
+usage() {
+  cat <<'HELP'
+usage: setup.sh [--test] [--peers]
+
+Installs what is missing to build and run (Debian 12, Ubuntu 22.04 and later; root or sudo).
+  --test   also what the tests need: Clang with its OpenMP and sanitizer runtimes, clang-format
+  --peers  also newer CPU libraries to compare with, from PyPI into build/venv (about 1 GB)
+  --help   this text
+Exit code 2: something is missing and cannot be installed; one line names it.
+HELP
+}
+
+want_test=false
+want_peers=false
+for arg in "$@"; do
+  case $arg in
+    --test) want_test=true ;;
+    --peers) want_peers=true ;;
+    --help | -h) usage; exit 0 ;;
+    *) echo "setup.sh: unknown flag $arg (see --help)" >&2; exit 2 ;;
+  esac
+done
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+scripts=$repo/scripts
+venv=$repo/build/venv
+
+# package  command or header that shows it is there  why
+required='
+g++                 g++                       compiles C++20, OpenMP included
+cmake               cmake                     configures the build
+ninja-build         ninja                     builds, and says how far it is
+libbenchmark-dev    benchmark/benchmark.h     Google Benchmark: the timing loop and JSON of every bench program
+libfmt-dev          fmt/format.h              text formatting (std::format needs GCC 13)
+libhwloc-dev        hwloc.h                   cores, caches and NUMA nodes of the machine
+nlohmann-json3-dev  nlohmann/json.hpp         reads benchmark JSON, writes machine.json
+libcli11-dev        CLI/CLI.hpp               command lines of the roofline tool
+python3             python3                   draws the pictures
+python3-venv        python3:venv,ensurepip    keeps matplotlib out of the system
+'
+test_only='
+libgtest-dev        gtest/gtest.h             unit tests
+clang               clang++                   second compiler; ThreadSanitizer that knows OpenMP
+libomp-dev          ?                         OpenMP runtime for Clang
+clang-format        clang-format              format check
+'
+# Libraries that ours is compared with; each is optional. The name is a pattern, as versions differ.
+peers='
+libopenblas0-pthread            OpenBLAS
+libblis[0-9]+-pthread           BLIS
+libdnnl[0-9][0-9.]*             oneDNN
+'
+
+has_package() { [[ $(dpkg-query -W -f '${Status}' "$1" 2>/dev/null) == *' installed' ]]; }
+
+# present PACKAGE PROBE: a command, a header, or python3:modules; "?" asks dpkg alone.
+present() {
+  case $2 in
+    '?') has_package "$1" ;;
+    python3:*) "$(system_python)" -c "import ${2#*:}" 2>/dev/null ;;
+    *.h | *.hpp) [[ -e /usr/include/$2 || -e /usr/local/include/$2 ]] || has_package "$1" ;;
+    *) command -v "$2" >/dev/null ;;
+  esac
+}
+
+# The distribution's own Python goes with its python3-venv package; one from pyenv or conda may not.
+system_python() { if [[ -x /usr/bin/python3 ]]; then echo /usr/bin/python3; else echo python3; fi; }
+
+missing_of() {
+  local package probe
+  while read -r package probe _; do
+    [[ -z $package ]] || present "$package" "$probe" || echo "$package"
+  done <<<"$1"
+}
+
+as_root() {
+  if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi
+}
+can_be_root() {
+  [[ $(id -u) == 0 ]] && return
+  command -v sudo >/dev/null || return
+  [[ -t 0 ]] || sudo -n true 2>/dev/null
+}
+
+updated=false
+apt_update() {
+  $updated && return
+  echo "setup: reading the package lists"
+  as_root apt-get update -qq || true  # a stale mirror entry must not stop what can be installed
+  updated=true
+}
+apt_install() {
+  apt_update
+  echo "setup: installing $*"
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "$@" >"$log" 2>&1
+}
+
+if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
+  log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
+  list=$required
+  $want_test && list+=$test_only
+  mapfile -t missing < <(missing_of "$list")
+  if ((${#missing[@]})); then
+    if ! can_be_root; then
+      echo "setup.sh: missing packages, and neither root nor sudo: ${missing[*]}" >&2
+      exit 2
+    fi
+    if ! apt_install "${missing[@]}"; then
+      tail -n 20 "$log" >&2
+      echo "setup.sh: apt-get could not install: ${missing[*]}" >&2
+      exit 2
+    fi
+  fi
+
+  installed=$(dpkg-query -W -f '${Status} ${Package}\n' 'lib*' 2>/dev/null || true)
+  while read -r pattern name; do
+    [[ -n $pattern ]] || continue
+    grep -Eq "installed $pattern\$" <<<"$installed" && continue
+    candidate() { apt-cache pkgnames lib 2>/dev/null | grep -Ex "$pattern" | sort -V | tail -n 1; }
+    package=$(candidate || true)
+    if [[ -z $package ]] && can_be_root && [[ -z $(ls /var/lib/apt/lists/*Packages* 2>/dev/null) ]]; then
+      apt_update
+      package=$(candidate || true)
+    fi
+    if [[ -z $package ]]; then
+      echo "setup: $name is not packaged here: not compared with"
+    elif ! can_be_root; then
+      echo "setup: $name ($package) is not installed and there is no root: not compared with"
+    elif ! apt_install "$package"; then
+      echo "setup: $name ($package) could not be installed: not compared with"
+    fi
+  done <<<"$peers"
+else
+  echo "setup: no apt here, packages not checked; needed: $(awk 'NF {printf "%s ", $1}' <<<"$required")"
+fi
+
+# python_packages FILE: pip-installs a pinned list once; its copy in the venv says that it is done.
+python_packages() {
+  local stamp
+  stamp=$venv/$(basename "$1")
+  cmp -s "$1" "$stamp" && return
+  echo "setup: installing the Python packages of scripts/$(basename "$1")"
+  [[ -x $venv/bin/python3 ]] || "$(system_python)" -m venv "$venv" || return
+  "$venv/bin/python3" -m pip install -q --disable-pip-version-check --prefer-binary -r "$1" || return
+  cp "$1" "$stamp"
+}
+python_packages "$scripts/requirements.txt" ||
+  echo "setup: matplotlib could not be installed: pictures are skipped" >&2
+if $want_peers; then
+  python_packages "$scripts/requirements-peers.txt" ||
+    echo "setup: the PyPI peers could not be installed: not compared with" >&2
+fi

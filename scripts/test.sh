@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Builds with every compiler and sanitizer there is and runs all tests; needs no GPU.
+set -euo pipefail
+
+usage() {
+  cat <<'HELP'
+usage: test.sh [STAGE…]
+
+Stages, all by default, in this order:
+  format  clang-format 14 on every source file
+  clang   Clang build (no CUDA), unit and CLI tests
+  asan    GCC build under AddressSanitizer and UndefinedBehaviorSanitizer, the same tests
+  tsan    Clang build under ThreadSanitizer, the kernel tests
+  gcc     GCC build, all CUDA files with it where nvcc is, all tests, and a real
+          `roofline run --quick` whose CSVs are checked
+Exit code 1: a test failed. 2: a build failed or something is missing.
+HELP
+}
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+stages=(format clang asan tsan gcc)
+case ${1:-} in
+  --help | -h) usage; exit 0 ;;
+  '') ;;
+  *)
+    for stage in "$@"; do
+      [[ " ${stages[*]} " == *" $stage "* ]] ||
+        { echo "test.sh: unknown stage $stage (see --help)" >&2; exit 2; }
+    done
+    stages=("$@")
+    ;;
+esac
+
+"$repo/scripts/setup.sh" --test
+cd "$repo"
+
+build() { "$repo/scripts/build.sh" "$@"; }
+
+# run_tests BUILD_DIR [ctest flags…]. Tests that time or use every core are RUN_SERIAL in CMake.
+run_tests() {
+  local build=$1
+  shift
+  ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(nproc)" "$@" || exit 1
+}
+
+# can_link CXX FLAGS…: whether a compiler really has a runtime (its headers may come without it).
+can_link() {
+  local out
+  out=$(mktemp)
+  "$1" -x c++ - -o "$out" "${@:2}" <<<'int main() {}' 2>/dev/null
+  local ok=$?
+  rm -f "$out"
+  return $ok
+}
+
+stage_format() {
+  local tool=clang-format-14
+  command -v $tool >/dev/null || tool=clang-format
+  if ! $tool --version 2>/dev/null | grep -q 'version 14\.'; then
+    echo "format: SKIPPED, needs clang-format 14 (other versions break lines elsewhere)"
+    return
+  fi
+  git ls-files -z '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs -0 $tool --dry-run -Werror
+}
+
+clang_flags=(-DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DROOFLINE_CUDA=OFF)
+
+stage_clang() {
+  if ! can_link clang++ -fopenmp; then
+    echo "clang: SKIPPED, no Clang with OpenMP here"
+    return
+  fi
+  build build-clang -DCMAKE_BUILD_TYPE=Release "${clang_flags[@]}"
+  run_tests build-clang -LE e2e
+}
+
+stage_asan() {
+  build build-asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DROOFLINE_CUDA=OFF \
+    -DROOFLINE_SANITIZE=address,undefined
+  # Peers are loaded at run time and keep what they allocate; leaks of ours are still reported.
+  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+    LSAN_OPTIONS=suppressions=$repo/tests/lsan.supp:print_suppressions=0 \
+    run_tests build-asan -LE 'e2e|no-sanitizer'
+}
+
+# Clang with libomp: GCC's OpenMP runtime has no annotations, so that every barrier would be
+# reported as a race. Only the kernel tests run: they hold all OpenMP code; peers are left out,
+# as their own thread pools are not instrumented.
+stage_tsan() {
+  if ! can_link clang++ -fopenmp -fsanitize=thread; then
+    echo "tsan: SKIPPED, no Clang with OpenMP and ThreadSanitizer here"
+    return
+  fi
+  build build-tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo "${clang_flags[@]}" \
+    -DROOFLINE_SANITIZE=thread
+  TSAN_OPTIONS=halt_on_error=1:suppressions=$repo/tests/tsan.supp:ignore_noninstrumented_modules=1 \
+    run_tests build-tsan -L kernels -LE 'e2e|no-sanitizer|peer'
+}
+
+stage_gcc() {
+  build build -DCMAKE_BUILD_TYPE=Release -DROOFLINE_TESTS=ON
+  run_tests build
+}
+
+for stage in "${stages[@]}"; do
+  echo "== $stage"
+  start=$SECONDS
+  "stage_$stage"
+  echo "== $stage: $((SECONDS - start)) s"
+done
