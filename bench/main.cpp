@@ -1,0 +1,142 @@
+// The main of every bench program; BENCH_OPERATIONS (from CMake) names the operations it holds.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+#include "bench/case_list.hpp"
+#include "bench/run_cpu.hpp"
+#include "kernels/cpu_features.hpp"
+#include "roofline/machine/machine.hpp"
+#ifdef ROOFLINE_HAS_CUDA
+#include "bench/run_cuda.hpp"
+#endif
+
+namespace {
+
+kernels::Caches caches_of(const roofline::machine::Machine& machine) {
+  kernels::Caches caches{.memory = machine.memory_limit_bytes, .cores = machine.usable_threads};
+  for (const auto& cache : machine.caches) {
+    if (cache.level == 1) caches.l1d = cache.bytes;
+    if (cache.level == 2) caches.l2 = cache.bytes / std::max(1, cache.cores_sharing);
+    if (cache.level == 3) caches.l3 = cache.total_bytes;
+  }
+  return caches;
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+void add_context(const roofline::machine::Machine& machine, const kernels::Caches& caches) {
+  benchmark::AddCustomContext("machine", machine.name);
+  benchmark::AddCustomContext("cpu_model", machine.cpu_model);
+  benchmark::AddCustomContext("microarchitecture", machine.microarchitecture);
+  benchmark::AddCustomContext("usable_threads", std::to_string(machine.usable_threads));
+  benchmark::AddCustomContext("l1d_bytes", std::to_string(caches.l1d));
+  benchmark::AddCustomContext("l2_bytes", std::to_string(caches.l2));
+  benchmark::AddCustomContext("l3_bytes", std::to_string(caches.l3));
+  benchmark::AddCustomContext("isa",
+                              fmt::format("{}", fmt::join(kernels::cpu_feature_names(), " ")));
+  benchmark::AddCustomContext("compiler", __VERSION__);
+}
+
+/// Counts error rows, so that a wrong kernel makes the exit code 1.
+class Reporter final : public benchmark::ConsoleReporter {
+ public:
+  using ConsoleReporter::ConsoleReporter;
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const auto& run : runs) errors_ += run.error_occurred;
+    ConsoleReporter::ReportRuns(runs);
+  }
+  int errors() const { return errors_; }
+
+ private:
+  int errors_ = 0;
+};
+
+int run_main(int argc, char** argv) {
+  bench::Options options;
+  std::string suite = "full", device = "all";
+  bool list = false;
+  CLI::App app{"Google Benchmark program of the roofline suite. All --benchmark_* flags work.",
+               "bench"};
+  app.allow_extras();
+  app.add_option("--suite", suite, "quick or full")->check(CLI::IsMember({"quick", "full"}));
+  app.add_option("--device", device, "cpu, gpu or all")
+      ->check(CLI::IsMember({"cpu", "gpu", "all"}));
+  app.add_flag("--list", list, "print the benchmarks as JSON and exit");
+  app.add_option("--shape", options.shape, "one case of your own, e.g. M:64/N:64/K:64/temp:cold");
+  app.add_option("--dtype", options.dtype, "dtype of that case (default f32)");
+  app.add_option("--threads", options.threads, "threads of that case (default: all cores)")
+      ->check(CLI::Range(1, 1024));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    fmt::print(stderr, "{}: {}\n", argv[0], e.what());
+    return 2;
+  }
+  options.suite = suite == "quick" ? bench::Suite::quick : bench::Suite::full;
+  options.cpu = device != "gpu";
+  options.gpu = device != "cpu";
+
+  const auto machine = roofline::machine::probe();
+  const kernels::Caches caches = caches_of(machine);
+#ifdef ROOFLINE_HAS_CUDA
+  const kernels::Caches gpu = bench::gpu_caches();
+#else
+  const kernels::Caches gpu;
+#endif
+  if (options.threads > caches.cores)
+    throw kernels::BadInput(
+        fmt::format("--threads: {} asked for, {} usable here", options.threads, caches.cores));
+  const auto entries = bench::list_entries(split(BENCH_OPERATIONS), options, caches, gpu);
+  if (list) {
+    fmt::print("{}\n", bench::to_json(entries));
+    return 0;
+  }
+  if (!options.shape.empty() && entries.empty())
+    throw kernels::BadInput("--shape: no kernel of this program does " + options.dtype + " " +
+                            options.shape);
+
+  auto rest = app.remaining_for_passthrough(true);
+  std::vector<char*> args{argv[0]};
+  for (auto it = rest.rbegin(); it != rest.rend(); ++it) args.push_back(it->data());
+  int count = static_cast<int>(args.size());
+  benchmark::Initialize(&count, args.data());
+  if (count > 1) throw kernels::BadInput(fmt::format("unknown argument '{}'", args[1]));
+
+  add_context(machine, caches);
+  bench::ProblemCache cache(static_cast<double>(caches.memory));
+  for (const auto& entry : entries) {
+    if (!entry.missing.empty()) continue;
+#ifdef ROOFLINE_HAS_CUDA
+    if (entry.kernel->gpu()) {
+      bench::register_gpu(entry, cache, gpu);
+      continue;
+    }
+#endif
+    benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry](benchmark::State& state) {
+      bench::run_cpu(state, entry, cache, caches, machine.cpus);
+    })->UseRealTime();
+  }
+  Reporter reporter;
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  benchmark::Shutdown();
+  return reporter.errors() > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run_main(argc, argv);
+  } catch (const kernels::BadInput& e) {
+    fmt::print(stderr, "{}: {}\n", argv[0], e.what());
+    return 2;
+  }
+}

@@ -1,0 +1,28 @@
+#include "bench/problem_cache.hpp"
+
+#include <algorithm>
+
+namespace bench {
+
+Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
+  const auto at = std::find_if(bound_.begin(), bound_.end(),
+                               [&](const Bound& b) { return b.name == entry.name; });
+  if (at != bound_.end()) {
+    bound_.splice(bound_.begin(), bound_, at);
+    return bound_.front();
+  }
+  double held = 0;
+  for (const auto& b : bound_) held += b.problem->working_set_bytes();
+  while (!bound_.empty() && held > budget_ / 2) {
+    held -= bound_.back().problem->working_set_bytes();
+    bound_.pop_back();
+  }
+  Bound fresh{
+      .name = entry.name,
+      .problem = kernels::operation_of(*entry.kernel).bind(*entry.kernel, entry.instance, caches)};
+  fresh.wrong = fresh.problem->verify();
+  bound_.push_front(std::move(fresh));
+  return bound_.front();
+}
+
+}  // namespace bench

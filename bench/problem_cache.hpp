@@ -1,0 +1,33 @@
+// Bound and verified problems, kept between the repetitions of a benchmark.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+
+#include "bench/case_list.hpp"
+
+namespace bench {
+
+struct Bound {
+  std::string name;
+  std::unique_ptr<kernels::Problem> problem;
+  std::string wrong;           ///< what verification found; empty when right
+  std::int64_t batch = 1;      ///< calls between two looks at the clock
+  std::int64_t next_call = 0;  ///< so that a cold run goes on rotating where it stopped
+};
+
+/// Google Benchmark calls a benchmark once a repetition; binding and verifying each time would cost
+/// more than the measurement. Drops the longest unused while the sets exceed half of memory.
+class ProblemCache {
+ public:
+  explicit ProblemCache(double memory_bytes) : budget_(memory_bytes / 2) {}
+  /// Binds and verifies on first use. Throws kernels::BadInput and std::bad_alloc.
+  Bound& get(const Entry& entry, const kernels::Caches& caches);
+
+ private:
+  double budget_;
+  std::list<Bound> bound_;  ///< most recently used first
+};
+
+}  // namespace bench

@@ -1,0 +1,86 @@
+// Buffers for inputs and outputs: huge pages where allowed, touched first by the threads that use
+// them, filled with reproducible values.
+#pragma once
+
+#include <omp.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "kernels/dtype.hpp"
+
+namespace kernels {
+
+/// `bytes` of memory on a 2 MiB boundary when they span one, else on a 4 KiB boundary; asks for
+/// huge pages. Not touched. Throws std::bad_alloc.
+std::shared_ptr<std::byte> allocate(std::size_t bytes);
+
+/// Slice `part` of `parts` of [0, n), in multiples of `grain` but for the last.
+struct Slice {
+  std::int64_t begin, end;
+};
+inline Slice slice(std::int64_t n, int part, int parts, std::int64_t grain = 1) {
+  const std::int64_t blocks = (n + grain - 1) / grain;
+  const auto edge = [&](int p) {
+    const std::int64_t at = blocks * p / parts * grain;
+    return at < n ? at : n;
+  };
+  return {edge(part), edge(part + 1)};
+}
+
+/// A hash of (seed, i): the same values whatever the number of threads.
+inline std::uint64_t hash(std::uint64_t seed, std::uint64_t i) {
+  std::uint64_t z = (i + 1) * 0x9e3779b97f4a7c15u + seed * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/// Uniform in [-1, 1) for floating types, whole numbers in [-127, 127] for int8.
+template <class T>
+T random_value(std::uint64_t seed, std::uint64_t i) {
+  const std::uint64_t h = hash(seed, i);
+  if constexpr (std::is_same_v<T, std::int8_t>)
+    return static_cast<std::int8_t>(static_cast<int>(h % 255) - 127);
+  else
+    return static_cast<T>(static_cast<float>(h >> 40) * 0x1p-23f - 1.0f);
+}
+
+/// Whole numbers in [-limit, limit]: sums of their products are exact in every order as long as
+/// they stay below 2^24, so that a kernel's result must equal the oracle's to the bit.
+template <class T>
+T random_integer(std::uint64_t seed, std::uint64_t i, int limit) {
+  const int value = static_cast<int>(hash(seed, i) % (2 * limit + 1)) - limit;
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(value);
+  else
+    return static_cast<T>(static_cast<float>(value));
+}
+
+/// An array of T that lives on `threads` threads' pages: element i is written first by the thread
+/// that owns it in slice(n, thread, threads).
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  template <class F>
+  Buffer(std::int64_t n, int threads, F value) : size_(n), bytes_(allocate(n * sizeof(T))) {
+    T* p = data();
+#pragma omp parallel num_threads(threads)
+    {
+      const Slice s = slice(n, omp_get_thread_num(), omp_get_num_threads(), 4096 / sizeof(T));
+      for (std::int64_t i = s.begin; i < s.end; ++i) p[i] = value(i);
+    }
+  }
+  T* data() const { return reinterpret_cast<T*>(bytes_.get()); }
+  std::int64_t size() const { return size_; }
+  T& operator[](std::int64_t i) const { return data()[i]; }
+
+ private:
+  std::int64_t size_ = 0;
+  std::shared_ptr<std::byte> bytes_;
+};
+
+}  // namespace kernels

@@ -1,0 +1,42 @@
+// Byte models that several operations share. Formulas: the roofline model's 'bytes that really
+// cross a level'; write-allocate traffic is not counted anywhere in this project.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "kernels/op.hpp"
+
+namespace kernels {
+
+/// Traffic of a call that reads every byte once, in order: it crosses each level up to the one that
+/// holds the working set. `per_core_set` is one core's share of it, `total_set` all of it; bytes.
+inline LevelBytes streaming_traffic(double bytes, double per_core_set, double total_set,
+                                    const Caches& caches) {
+  LevelBytes t{.l1 = bytes};
+  const auto beyond = [](double set, std::int64_t cache) {
+    return cache > 0 && set > static_cast<double>(cache);
+  };
+  if (beyond(per_core_set, caches.l1d)) t.l2 = bytes;
+  if (beyond(per_core_set, caches.l2)) t.l3 = bytes;
+  if (beyond(total_set, caches.l3 > 0 ? caches.l3 : caches.l2 * caches.cores)) t.dram = bytes;
+  return t;
+}
+
+/// Bytes that a cold run must rotate over so that nothing of one call is left for the next one.
+inline std::int64_t cold_footprint(const Caches& caches) {
+  return std::max<std::int64_t>(4 * caches.l3, std::int64_t{256} << 20);
+}
+
+/// Throws BadInput if `bytes` of buffers would not fit into what the process may use.
+inline void require_memory(double bytes, const Caches& caches) {
+  if (caches.memory > 0 && bytes > 0.8 * static_cast<double>(caches.memory))
+    throw BadInput(
+        "shape: needs " + std::to_string(static_cast<std::int64_t>(bytes / 1e6)) +
+        " MB, this process may use " +
+        std::to_string(static_cast<std::int64_t>(0.8e-6 * static_cast<double>(caches.memory))) +
+        " MB");
+}
+
+}  // namespace kernels

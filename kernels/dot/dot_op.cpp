@@ -1,0 +1,200 @@
+// The dot product as an operation: its cases, its inputs, its oracle.
+#include <omp.h>
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "kernels/buffer.hpp"
+#include "kernels/cost.hpp"
+#include "kernels/dot/dot.hpp"
+#include "kernels/registry.hpp"
+
+namespace kernels::dot {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+/// `Acc` is the result's type. Floating inputs are whole numbers in [-4, 4], whose sums are exact
+/// in fp32 up to 2^24 and so in every order: a right kernel equals the oracle to the bit.
+template <class T, class Acc>
+class Dot final : public Problem {
+ public:
+  using Function = Acc (*)(const T*, const T*, std::int64_t);
+
+  Dot(const Kernel& kernel, Function function, const Case& c, const Caches& caches)
+      : kernel_(kernel), function_(function), case_(c), caches_(caches), n_(c.size("N")) {
+    const double set = 2.0 * n_ * sizeof(T);
+    slots_ = c.cold() ? static_cast<std::int64_t>(cold_footprint(caches) / set) + 1 : 1;
+    require_memory(set * slots_, caches);
+    const auto value = [](std::uint64_t seed) {
+      return [seed](std::int64_t i) {
+        if constexpr (std::is_same_v<T, std::int8_t>)
+          return random_value<T>(seed, i);
+        else
+          return random_integer<T>(seed, i, 4);
+      };
+    };
+    for (std::int64_t s = 0; s < slots_; ++s) {
+      x_.emplace_back(n_, c.threads, value(2 * s + 1));
+      y_.emplace_back(n_, c.threads, value(2 * s + 2));
+    }
+  }
+
+  void run(std::int64_t first, std::int64_t count) override {
+    const int threads = case_.threads;
+    if (threads == 1) {
+      for (std::int64_t i = first; i < first + count; ++i)
+        result_ = function_(x_[i % slots_].data(), y_[i % slots_].data(), n_);
+    } else if (case_.text("region", "call") == "shared") {
+#pragma omp parallel num_threads(threads)
+      for (std::int64_t i = first; i < first + count; ++i) partial(i % slots_);
+      reduce();
+    } else {
+      for (std::int64_t i = first; i < first + count; ++i) {
+#pragma omp parallel num_threads(threads)
+        partial(i % slots_);
+        reduce();
+      }
+    }
+  }
+
+  std::string verify() override {
+    Acc expected = 0;
+    const std::int64_t last = slots_ - 1;
+    if constexpr (std::is_integral_v<Acc>) {
+      for (std::int64_t i = 0; i < n_; ++i) expected += Acc{x_[last][i]} * y_[last][i];
+    } else {
+      double sum = 0;
+      for (std::int64_t i = 0; i < n_; ++i)
+        sum += static_cast<double>(x_[last][i]) * static_cast<double>(y_[last][i]);
+      expected = static_cast<Acc>(sum);
+    }
+    result_ = std::numeric_limits<Acc>::has_quiet_NaN ? std::numeric_limits<Acc>::quiet_NaN()
+                                                      : std::numeric_limits<Acc>::min();
+    run(last, 1);
+    if (result_ == expected) return {};
+    return "dot " + case_.name() + ": got " + std::to_string(result_) + ", the oracle says " +
+           std::to_string(expected);
+  }
+
+  Cost cost() const override { return dot::cost(n_, sizeof(T)); }
+
+  LevelBytes traffic() const override {
+    return streaming_traffic(cost().bytes, working_set_bytes() / case_.threads, working_set_bytes(),
+                             caches_);
+  }
+
+  double working_set_bytes() const override { return 2.0 * n_ * sizeof(T) * slots_; }
+
+  std::pair<std::string, std::string> exec_unit() const override {
+    return {kernel_.exec_unit,
+            std::is_same_v<T, bf16> ? kernel_.bf16_roof : std::string(dtype_name<T>())};
+  }
+
+ private:
+  struct alignas(128) Padded {
+    Acc value;
+  };
+
+  void partial(std::int64_t s) {
+    const int thread = omp_get_thread_num();
+    const Slice part = slice(n_, thread, case_.threads, 4096 / sizeof(T));
+    partials_[thread].value =
+        function_(x_[s].data() + part.begin, y_[s].data() + part.begin, part.end - part.begin);
+  }
+  void reduce() {
+    Acc sum = 0;
+    for (int t = 0; t < case_.threads; ++t) sum += partials_[t].value;
+    result_ = sum;
+  }
+
+  const Kernel& kernel_;
+  Function function_;
+  Case case_;
+  Caches caches_;
+  std::int64_t n_, slots_ = 1;
+  std::vector<Buffer<T>> x_, y_;
+  std::vector<Padded> partials_ = std::vector<Padded>(kMaxThreads);
+  Acc result_ = 0;
+};
+
+/// Calls `with(function)` for the variant's function of that dtype; each has its own type.
+template <class With>
+auto dispatch(const KernelInfo& info, const Case& c, With with) {
+  const auto& kernel = *static_cast<const Kernel*>(info.table);
+  if (c.dtype == "f64") return with(kernel, kernel.f64);
+  if (c.dtype == "f32") return with(kernel, kernel.f32);
+  if (c.dtype == "bf16") return with(kernel, kernel.bf16);
+  if (c.dtype == "s8") return with(kernel, kernel.s8);
+  throw BadInput("dot: dtype '" + c.dtype + "' (known: f64, f32, bf16, s8)");
+}
+
+bool supports(const KernelInfo& info, const Case& c) {
+  if (info.threads == Threads::one && c.threads > 1) return false;
+  return dispatch(info, c, [](const Kernel&, auto function) { return function != nullptr; });
+}
+
+std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {
+  const auto make =
+      [&]<class T, class Acc>(
+          const Kernel& kernel,
+          Acc (*function)(const T*, const T*, std::int64_t)) -> std::unique_ptr<Problem> {
+    return std::make_unique<Dot<T, Acc>>(kernel, function, c, caches);
+  };
+  return dispatch(info, c, make);
+}
+
+struct Type {
+  const char* name;
+  int bytes;
+};
+constexpr std::array<Type, 4> kTypes = {{{"f64", 8}, {"f32", 4}, {"bf16", 2}, {"s8", 1}}};
+
+/// A size inside every memory level: half of L1 and L2 a core, half of L3, four times L3 and more.
+std::vector<Case> cases(const Caches& caches) {
+  std::vector<Case> all;
+  for (const auto& type : kTypes) {
+    for (const int threads : {1, caches.cores}) {
+      const auto add = [&](std::int64_t set_bytes, bool cold, const char* region, bool quick) {
+        const std::int64_t n = set_bytes / (2 * type.bytes) / 64 * 64;
+        if (n == 0) return;
+        Case c{.dtype = type.name, .keys = {{"N", std::to_string(n)}}, .threads = threads};
+        if (threads > 1) c.keys.emplace_back("region", region);
+        c.keys.emplace_back("temp", cold ? "cold" : "warm");
+        c.quick = quick;
+        all.push_back(c);
+      };
+      add(caches.l1d / 2 * threads, false, "shared", true);
+      add(caches.l2 / 2 * threads, false, "shared", true);
+      add(caches.l3 / 2, false, "shared", true);
+      add(cold_footprint(caches), true, "shared", threads > 1);
+      if (threads > 1) {
+        add(caches.l2 / 2 * threads, false, "call", false);
+        add(caches.l3 / 2, false, "call", true);
+        add(cold_footprint(caches), true, "call", true);
+      }
+    }
+    if (caches.cores == 1) break;
+  }
+  return all;
+}
+
+std::vector<Case> test_cases() {
+  std::vector<Case> all;
+  for (const auto& type : kTypes)
+    for (const std::int64_t n :
+         {1, 2, 7, 8, 31, 32, 33, 63, 64, 65, 127, 255, 256, 257, 1000, 4099, 100003})
+      for (const int threads : {1, 3})
+        for (const char* region : {"call", "shared"})
+          all.push_back({.dtype = type.name,
+                         .keys = {{"N", std::to_string(n)}, {"region", region}},
+                         .threads = threads});
+  return all;
+}
+
+}  // namespace
+
+extern const Operation operation = {cases, test_cases, supports, bind};
+
+}  // namespace kernels::dot

@@ -1,0 +1,100 @@
+// The contract that every operation meets, on CPU and GPU alike. Plain C++, free of CUDA.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kernels {
+
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+/// A request that cannot be met: a size of 0, a key that the operation does not have, more memory
+/// than there is. The text is one line that names the field.
+struct BadInput : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What kernels may know of the memory system; bytes. 0 = unknown.
+struct Caches {
+  std::int64_t l1d = 0;     ///< per core
+  std::int64_t l2 = 0;      ///< per core
+  std::int64_t l3 = 0;      ///< all that the process's cores share
+  std::int64_t memory = 0;  ///< what the process may use (container limit counted)
+  int cores = 1;            ///< cores that the process may use
+};
+
+/// Bytes that cross each level's upper edge in one call: `l1` is what the core loads and stores,
+/// `l2` what L1 fetches from L2, and so on; `dram` is what crosses the memory bus (HBM on a GPU,
+/// where l1 stands for shared memory and L1). NaN: nothing is known to cross, the field is empty.
+struct LevelBytes {
+  double l1 = kUnknown, l2 = kUnknown, l3 = kUnknown, dram = kUnknown;
+};
+
+/// Work of one call, from the operation's formula (shared by all variants).
+struct Cost {
+  double flops = 0;  ///< a multiply and an add count as two; integer operations likewise
+  double bytes = 0;  ///< compulsory: every operand once, by its own element size
+};
+
+/// One benchmark case: everything that changes the work. Written as
+/// `<op>/<variant>/<dtype>/<key:value>/…/threads:<n>`.
+struct Case {
+  std::string dtype;
+  std::vector<std::pair<std::string, std::string>> keys;  ///< in the order of the name
+  int threads = 1;
+  bool quick = false;  ///< part of the quick suite
+
+  /// The value of a numeric key. Throws BadInput naming the key if it is missing, not a number,
+  /// below 1 or too large for the product of sizes to be trusted (2^40).
+  std::int64_t size(std::string_view key) const;
+  /// The value of a text key, or `otherwise`.
+  std::string text(std::string_view key, std::string_view otherwise = "") const;
+  bool cold() const { return text("temp", "warm") == "cold"; }
+  /// `<dtype>/<key:value>/…/threads:<n>`
+  std::string name() const;
+};
+
+/// One variant bound to one case, inputs allocated, filled and (on a CPU) first touched by the
+/// threads that will use them. Outputs are poisoned.
+class Problem {
+ public:
+  virtual ~Problem() = default;
+  /// Does `count` consecutive calls; call number i uses input copy i % slots. Nothing is allocated.
+  virtual void run(std::int64_t first, std::int64_t count) = 0;
+  /// Runs once on poisoned outputs and compares with the double-precision oracle (beyond 512^3 by
+  /// Freivalds' check and sampled entries). Empty when right, else what is wrong.
+  virtual std::string verify() = 0;
+  virtual Cost cost() const = 0;
+  /// Model bytes per level for this variant's own tiles.
+  virtual LevelBytes traffic() const = 0;
+  /// Bytes touched by the calls over all slots: what must fit or not fit a cache.
+  virtual double working_set_bytes() const = 0;
+  /// The unit it issues to and the roof it is held against, e.g. {"simd-avx2", "f32"}.
+  virtual std::pair<std::string, std::string> exec_unit() const = 0;
+  /// Further `key=value;` text for the label, such as a library's version.
+  virtual std::string label() const { return {}; }
+};
+
+struct KernelInfo;
+
+/// An operation on one device: its cases and how to bind a variant to one of them. On a GPU
+/// `Caches` means: l1d = L1 and shared memory of an SM, l2 = the chip's, cores = SMs, memory = free
+/// HBM.
+struct Operation {
+  /// Cases that `bench_<op>` offers on a machine with these caches.
+  std::vector<Case> (*cases)(const Caches&);
+  /// Small, odd and tile-edge cases for the tests.
+  std::vector<Case> (*test_cases)();
+  /// Whether the variant does this dtype, option and size (a naive rung leaves the large ones out).
+  bool (*supports)(const KernelInfo&, const Case&);
+  /// Binds a variant to a case that it supports. Throws BadInput.
+  std::unique_ptr<Problem> (*bind)(const KernelInfo&, const Case&, const Caches&);
+};
+
+}  // namespace kernels

@@ -1,0 +1,123 @@
+#include "kernels/registry.hpp"
+
+#include <vector>
+
+#include "kernels/cpu_features.hpp"
+#include "kernels/peers/peers.hpp"
+
+#ifdef ROOFLINE_HAS_CUDA
+#include "kernels/cuda/device.hpp"
+#define IF_CUDA(...) __VA_ARGS__
+#else
+#define IF_CUDA(...)
+#endif
+
+#define OPERATION(op, what)         \
+  namespace op {                    \
+  extern const Operation operation; \
+  }
+#define GPU_OPERATION(op, what) IF_CUDA(namespace op { extern const Operation gpu_operation; })
+#define KERNEL(op, variant, needs, threads, idea) \
+  namespace op {                                  \
+  struct Kernel;                                  \
+  extern const Kernel variant;                    \
+  }
+#define GPU_KERNEL(op, variant, needs, idea) \
+  IF_CUDA(namespace op {                     \
+    struct GpuKernel;                        \
+    extern const GpuKernel variant;          \
+  })
+namespace kernels {
+#include "kernels/kernels.def"
+}  // namespace kernels
+#undef OPERATION
+#undef GPU_OPERATION
+#undef KERNEL
+#undef GPU_KERNEL
+
+namespace kernels {
+namespace {
+
+const OperationInfo kOperations[] = {
+#define OPERATION(op, what) {#op, what, false, &op::operation},
+#define GPU_OPERATION(op, what) IF_CUDA({#op, what, true, &op::gpu_operation}, )
+#define KERNEL(op, variant, needs, threads, idea)
+#define GPU_KERNEL(op, variant, needs, idea)
+#include "kernels/kernels.def"
+#undef OPERATION
+#undef GPU_OPERATION
+#undef KERNEL
+#undef GPU_KERNEL
+};
+
+const KernelInfo kKernels[] = {
+#define OPERATION(op, what)
+#define GPU_OPERATION(op, what)
+#define KERNEL(op, variant, needs, threads, idea) \
+  {#op, #variant, Need::needs, Threads::threads, idea, &op::variant},
+#define GPU_KERNEL(op, variant, needs, idea) \
+  IF_CUDA({#op, #variant, Need::needs, Threads::one, idea, &op::variant}, )
+#include "kernels/kernels.def"
+#undef OPERATION
+#undef GPU_OPERATION
+#undef KERNEL
+#undef GPU_KERNEL
+};
+
+std::string unless(bool there, const char* what) {
+  return there ? std::string() : std::string("this CPU has no ") + what;
+}
+
+}  // namespace
+
+std::span<const OperationInfo> operations() { return kOperations; }
+std::span<const KernelInfo> all_kernels() { return kKernels; }
+
+std::string missing(Need need) {
+  const auto& f = cpu_features();
+  switch (need) {
+    case Need::none:
+      return {};
+    case Need::avx2:
+      return unless(f.avx2, "AVX2 with FMA");
+    case Need::avx512:
+      return unless(f.avx512, "AVX-512");
+    case Need::avx512_bf16:
+      return unless(f.avx512_bf16, "AVX512-BF16");
+    case Need::avx512_vnni:
+      return unless(f.avx512_vnni, "AVX512-VNNI");
+    case Need::avx_vnni:
+      return unless(f.avx_vnni, "AVX-VNNI");
+    case Need::neon:
+      return unless(f.neon, "Advanced SIMD");
+    case Need::neon_dotprod:
+      return unless(f.neon_dotprod, "dot-product instructions");
+    case Need::neon_bf16:
+      return unless(f.neon_bf16, "bf16 instructions");
+    case Need::openblas:
+      return peers::missing_openblas();
+    case Need::blis:
+      return peers::missing_blis();
+    case Need::onednn:
+      return peers::missing_onednn();
+    case Need::mkl:
+      return peers::missing_mkl();
+    case Need::sm80:
+    case Need::sm90a:
+    case Need::cublaslt:
+#ifdef ROOFLINE_HAS_CUDA
+      return cuda::missing(need);
+#else
+      return "built without CUDA";
+#endif
+  }
+  return "unknown need";
+}
+
+const Operation& operation_of(const KernelInfo& kernel) {
+  for (const auto& info : kOperations)
+    if (info.name == kernel.op && info.gpu == kernel.gpu()) return *info.operation;
+  throw std::logic_error("kernels.def: no operation for " + std::string(kernel.op));
+}
+
+}  // namespace kernels

@@ -1,0 +1,61 @@
+// The list of kernels (kernels.def) as data.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/op.hpp"
+
+namespace kernels {
+
+/// What a kernel needs of the machine that it runs on.
+enum class Need {
+  none,
+  avx2,
+  avx512,
+  avx512_bf16,
+  avx512_vnni,
+  avx_vnni,
+  neon,
+  neon_dotprod,
+  neon_bf16,
+  openblas,
+  blis,
+  onednn,
+  mkl,
+  sm80,
+  sm90a,
+  cublaslt,
+};
+
+enum class Threads { one, any };
+
+struct KernelInfo {
+  std::string_view op, variant;
+  Need needs;
+  Threads threads;
+  std::string_view idea;
+  const void* table;  ///< the operation's own `Kernel`
+  bool gpu() const { return needs >= Need::sm80; }
+  bool library() const {
+    return (needs >= Need::openblas && needs <= Need::mkl) || needs == Need::cublaslt;
+  }
+};
+
+struct OperationInfo {
+  std::string_view name, what;
+  bool gpu;
+  const Operation* operation;
+};
+
+std::span<const OperationInfo> operations();
+std::span<const KernelInfo> all_kernels();
+
+/// Empty if this machine can run a kernel with that need, else the reason, in words.
+std::string missing(Need need);
+
+/// The operation that a kernel belongs to, on the kernel's device.
+const Operation& operation_of(const KernelInfo& kernel);
+
+}  // namespace kernels

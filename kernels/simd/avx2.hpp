@@ -1,0 +1,101 @@
+// 256-bit vectors: the few operations that the SIMD kernels are written in. In an unnamed
+// namespace, because a function compiled with -mavx2 must never be merged with one that was not.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "kernels/dtype.hpp"
+
+namespace kernels {
+namespace {
+
+struct Avx2 {
+  static constexpr const char* kUnit = "simd-avx2";
+
+  struct F64 {
+    using T = double;
+    using V = __m256d;
+    static constexpr int kWidth = 4;
+    static V zero() { return _mm256_setzero_pd(); }
+    static V set1(double x) { return _mm256_set1_pd(x); }
+    static V load(const double* p) { return _mm256_loadu_pd(p); }
+    static void store(double* p, V v) { _mm256_storeu_pd(p, v); }
+    static void stream(double* p, V v) { _mm256_stream_pd(p, v); }
+    static V add(V a, V b) { return _mm256_add_pd(a, b); }
+    static V mul(V a, V b) { return _mm256_mul_pd(a, b); }
+    static V fma(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
+    static double sum(V v) {
+      const __m128d h = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+      return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));
+    }
+  };
+
+  struct F32 {
+    using T = float;
+    using V = __m256;
+    static constexpr int kWidth = 8;
+    static V zero() { return _mm256_setzero_ps(); }
+    static V set1(float x) { return _mm256_set1_ps(x); }
+    static V load(const float* p) { return _mm256_loadu_ps(p); }
+    static V load(const bf16* p) {
+      const __m128i h = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+      return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
+    }
+    static V load(const std::int8_t* p) {
+      const __m128i b = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+      return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(b));
+    }
+    static void store(float* p, V v) { _mm256_storeu_ps(p, v); }
+    static void stream(float* p, V v) { _mm256_stream_ps(p, v); }
+    static V add(V a, V b) { return _mm256_add_ps(a, b); }
+    static V mul(V a, V b) { return _mm256_mul_ps(a, b); }
+    static V max(V a, V b) { return _mm256_max_ps(a, b); }
+    static V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
+    /// 16 values as two vectors: the even ones, then the odd ones. One load and two cheap
+    /// operations where two widening loads would cost four.
+    static void load_even_odd(const bf16* p, V& even, V& odd) {
+      const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+      even = _mm256_castsi256_ps(_mm256_slli_epi32(w, 16));
+      odd = _mm256_castsi256_ps(
+          _mm256_and_si256(w, _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
+    }
+    static float sum(V v) {
+      __m128 h = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+      h = _mm_add_ps(h, _mm_movehl_ps(h, h));
+      return _mm_cvtss_f32(_mm_add_ss(h, _mm_shuffle_ps(h, h, 1)));
+    }
+    static float max_of(V v) {
+      __m128 h = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+      h = _mm_max_ps(h, _mm_movehl_ps(h, h));
+      return _mm_cvtss_f32(_mm_max_ss(h, _mm_shuffle_ps(h, h, 1)));
+    }
+  };
+
+  /// Signed bytes multiplied in pairs into 32-bit lanes: 32 products a step, two vpmaddwd.
+  struct S8 {
+    using V = __m256i;
+    static constexpr int kWidth = 32;
+    /// Each step adds at most 4 * 128 * 128 to a lane.
+    static constexpr int kMaxSteps = 1 << 14;
+    static V zero() { return _mm256_setzero_si256(); }
+    static V dot(V acc, const std::int8_t* x, const std::int8_t* y) {
+      const auto widen = [](const std::int8_t* p) {
+        return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+      };
+      acc = _mm256_add_epi32(acc, _mm256_madd_epi16(widen(x), widen(y)));
+      return _mm256_add_epi32(acc, _mm256_madd_epi16(widen(x + 16), widen(y + 16)));
+    }
+    static std::int64_t sum(V v) {
+      alignas(32) std::int32_t lanes[8];
+      _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), v);
+      std::int64_t total = 0;
+      for (const std::int32_t lane : lanes) total += lane;
+      return total;
+    }
+  };
+};
+
+}  // namespace
+}  // namespace kernels
