@@ -1,0 +1,10 @@
+// The subcommands of `roofline`: one file each, one line here and one in main.cpp.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace roofline::cli {
+
+void add_machine(CLI::App& app, int& exit_code);
+
+}  // namespace roofline::cli

@@ -1,0 +1,28 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "roofline/cli/commands.hpp"
+#include "roofline/error.hpp"
+
+int main(int argc, char** argv) {
+  CLI::App app{"What this machine's limits are, and how far kernels are from them", "roofline"};
+  app.set_version_flag("--version", "roofline " ROOFLINE_VERSION);
+  app.require_subcommand(1);
+  int exit_code = 0;
+  roofline::cli::add_machine(app, exit_code);
+  try {
+    app.parse(argc, argv);
+    return exit_code;
+  } catch (const CLI::Success& done) {  // --help, --version
+    return app.exit(done);
+  } catch (const CLI::ParseError& fault) {
+    fmt::print(stderr, "roofline: {} (see --help)\n", fault.what());
+  } catch (const roofline::BadInput& fault) {
+    fmt::print(stderr, "roofline: {}\n", fault.what());
+  } catch (const std::exception& fault) {
+    fmt::print(stderr, "roofline: {}\n", fault.what());
+  }
+  return 2;
+}
