@@ -1,0 +1,434 @@
+#include "roofline/bench_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "roofline/csv.hpp"
+#include "roofline/dtype_names.hpp"
+#include "roofline/error.hpp"
+#include "roofline/statistics.hpp"
+
+namespace roofline {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kLevels[] = {"L1", "L2", "L3", "L4", "DRAM", "HBM"};
+
+struct ContextCache {
+  int level = 0;
+  double bytes = 0;
+};
+
+/// Google Benchmark prints counters that are not finite as bare NaN and Infinity, which no JSON
+/// parser takes. Made null here, so that only a row that needs the number is refused.
+std::string without_bare_nan(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\' && i + 1 < text.size()) {
+      out += c;
+      out += text[++i];
+      continue;
+    }
+    if (c == '"') in_string = !in_string;
+    if (!in_string && (c == '-' || c == 'N' || c == 'I')) {
+      const std::size_t sign = c == '-' ? 1 : 0;
+      bool found = false;
+      for (const std::string_view word : {"NaN", "Infinity"}) {
+        if (text.substr(i + sign, word.size()) == word) {
+          out += "null";
+          i += sign + word.size() - 1;
+          found = true;
+          break;
+        }
+      }
+      if (found) continue;
+    }
+    out += c;
+  }
+  return out;
+}
+
+json parse_json(std::string_view text, const std::string& source) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    throw BadInput(source + ": is empty");
+  }
+  const std::string clean = without_bare_nan(text);
+  try {
+    return json::parse(clean);
+  } catch (const json::parse_error& error) {
+    const auto end = clean.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                         error.byte > 0 ? error.byte - 1 : 0, clean.size()));
+    const auto line = 1 + std::count(clean.begin(), end, '\n');
+    throw BadInput(fmt::format("{}:{}: not JSON, or cut off, at byte {} of {}", source, line,
+                               error.byte, clean.size()));
+  } catch (const json::exception& error) {  // a number beyond double's range
+    throw BadInput(fmt::format("{}: not JSON that can be read: {}", source, error.what()));
+  }
+}
+
+/// One row of the file with the words for where it stands.
+class RowReader {
+ public:
+  RowReader(const json& row, std::string where) : row_(row), where_(std::move(where)) {}
+
+  [[noreturn]] void fail(std::string_view what) const {
+    throw BadInput(fmt::format("{}: {}", where_, what));
+  }
+  void append_where(std::string_view more) { where_ += more; }
+
+  std::string text(const char* field) const {
+    const auto found = row_.find(field);
+    if (found == row_.end()) return {};
+    if (!found->is_string()) {
+      fail(fmt::format("field '{}' is {}, not a string", field, found->type_name()));
+    }
+    return found->get<std::string>();
+  }
+  bool flag(const char* field) const {
+    const auto found = row_.find(field);
+    if (found == row_.end()) return false;
+    if (!found->is_boolean()) {
+      fail(fmt::format("field '{}' is {}, not true or false", field, found->type_name()));
+    }
+    return found->get<bool>();
+  }
+  /// NaN if there is no such field. Null is what a NaN in the file has become.
+  double optional_number(const std::string& field) const {
+    const auto found = row_.find(field);
+    if (found == row_.end() || found->is_null()) return kUnknownNumber;
+    if (!found->is_number()) {
+      fail(fmt::format("field '{}' is {}, not a number", field, found->type_name()));
+    }
+    return found->get<double>();
+  }
+  double counter(const char* field) const {
+    if (!row_.contains(field)) {
+      fail(fmt::format("no counter '{}': set it per iteration, state.counters[\"{}\"] = …", field,
+                       field));
+    }
+    const double value = optional_number(field);
+    if (!std::isfinite(value) || value < 0) {
+      fail(fmt::format("counter '{}' is not a finite number >= 0", field));
+    }
+    return value;
+  }
+  const json& raw() const { return row_; }
+
+ private:
+  const json& row_;
+  std::string where_;
+};
+
+std::map<std::string, std::string> parse_label(std::string_view label) {
+  std::map<std::string, std::string> out;
+  while (!label.empty()) {
+    const std::size_t end = std::min(label.find(';'), label.size());
+    std::string_view part = label.substr(0, end);
+    label.remove_prefix(std::min(end + 1, label.size()));
+    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+    const std::size_t equals = part.find('=');
+    if (equals != std::string_view::npos) {
+      out[std::string(part.substr(0, equals))] = part.substr(equals + 1);
+    }
+  }
+  return out;
+}
+
+bool starts_with_any(std::string_view part, std::initializer_list<std::string_view> prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](std::string_view prefix) { return part.starts_with(prefix); });
+}
+
+/// The name's parts without what Google Benchmark itself appends.
+std::vector<std::string> name_parts(std::string_view name) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t end = std::min(name.find('/', at), name.size());
+    parts.emplace_back(name.substr(at, end - at));
+    at = end + 1;
+  }
+  while (parts.size() > 1 &&
+         (parts.back() == "real_time" || parts.back() == "manual_time" ||
+          parts.back() == "process_time" ||
+          starts_with_any(parts.back(),
+                          {"iterations:", "repeats:", "min_time:", "min_warmup_time:"}))) {
+    parts.pop_back();
+  }
+  return parts;
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, "/"));
+}
+
+std::optional<int> positive_int(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1) return std::nullopt;
+  return value;
+}
+
+/// Fills what the name tells. Ours: op/variant/dtype/key:value/…; anything else is a user's own,
+/// whose kernel is its whole name and whose dtype may be one of the name's parts.
+void read_name(const RowReader& row, Benchmark& out) {
+  const auto parts = name_parts(out.name);
+  out.name = joined(parts);
+  const auto keyed = [](const std::string& part) {
+    const std::size_t colon = part.find(':');
+    return colon != std::string::npos && colon > 0;
+  };
+  const bool ours = parts.size() >= 3 && canonical_dtype(parts[2]) &&
+                    std::all_of(parts.begin() + 3, parts.end(), keyed);
+  for (const std::string& part : parts) {
+    if (!keyed(part)) continue;
+    const std::size_t colon = part.find(':');
+    out.keys.emplace_back(part.substr(0, colon), part.substr(colon + 1));
+  }
+  if (const std::string threads = out.key("threads"); !threads.empty()) {
+    const auto count = positive_int(threads);
+    if (!count) row.fail(fmt::format("'threads:{}' in the name is not a count", threads));
+    out.threads = *count;
+  }
+  if (!ours) {
+    out.kernel = out.name;
+    for (const std::string& part : parts) {
+      if (const auto dtype = canonical_dtype(part)) out.dtype = *dtype;
+    }
+    return;
+  }
+  out.kernel = parts[0];
+  out.variant = parts[1];
+  out.dtype = *canonical_dtype(parts[2]);
+  out.temperature = out.key("temp");
+  std::vector<std::string> shape;
+  for (const auto& [key, value] : out.keys) {
+    if (key != "temp" && key != "threads") shape.push_back(key + ":" + value);
+  }
+  out.shape = joined(shape);
+}
+
+double seconds_per_unit(const RowReader& row) {
+  const std::string unit = row.text("time_unit");
+  if (unit == "ns" || unit.empty()) return 1e-9;
+  if (unit == "us") return 1e-6;
+  if (unit == "ms") return 1e-3;
+  if (unit == "s") return 1;
+  row.fail(fmt::format("field 'time_unit' is '{}', not ns, us, ms or s", unit));
+}
+
+std::string level_that_holds(const Benchmark& row, const std::vector<ContextCache>& caches) {
+  if (row.device == "gpu") return "HBM";
+  if (row.temperature == "cold" || std::isnan(row.working_set_bytes)) return "DRAM";
+  for (const ContextCache& cache : caches) {
+    const double threads = cache.level <= 2 ? row.threads : 1;
+    if (row.working_set_bytes <= cache.bytes * threads) return fmt::format("L{}", cache.level);
+  }
+  return "DRAM";
+}
+
+std::vector<ContextCache> context_caches(const json& context) {
+  std::vector<ContextCache> out;
+  const auto found = context.find("caches");
+  if (found == context.end() || !found->is_array()) return out;
+  for (const json& cache : *found) {
+    if (!cache.is_object() || cache.value("type", json()) == "Instruction") continue;
+    const json level = cache.value("level", json()), size = cache.value("size", json());
+    if (level.is_number_integer() && size.is_number()) {
+      out.push_back({level.get<int>(), size.get<double>()});
+    }
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.level < b.level; });
+  return out;
+}
+
+class Reader {
+ public:
+  explicit Reader(const RowDefaults& defaults) : defaults_(defaults) {}
+
+  void add(std::string_view text, const std::string& source) {
+    const json file = parse_json(text, source);
+    if (!file.is_object() || !file.contains("benchmarks")) {
+      throw BadInput(source + ": no 'benchmarks': not Google Benchmark's JSON output");
+    }
+    const json& rows = file["benchmarks"];
+    if (!rows.is_array()) {
+      throw BadInput(fmt::format("{}: 'benchmarks' is {}, not an array", source, rows.type_name()));
+    }
+    const json context = file.value("context", json::object());
+    if (!context.is_object()) {
+      throw BadInput(
+          fmt::format("{}: 'context' is {}, not an object", source, context.type_name()));
+    }
+    const auto caches = context_caches(context);
+    const json machine = context.value("machine", json());
+    if (machine.is_string() && data_.machine.empty()) data_.machine = machine.get<std::string>();
+    std::size_t samples = 0, aggregates = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto where = fmt::format("{}: benchmarks[{}]", source, i);
+      if (!rows[i].is_object()) {
+        throw BadInput(fmt::format("{} is {}, not an object", where, rows[i].type_name()));
+      }
+      RowReader row(rows[i], where);
+      const std::string name = row.text("name");
+      if (name.empty()) row.fail("no 'name'");
+      row.append_where(fmt::format(" '{}'", name));
+      const std::string run_type = row.text("run_type");
+      if (run_type == "aggregate") {
+        ++aggregates;
+      } else if (row.flag("error_occurred") || row.flag("skipped")) {
+        ++samples;
+        skip(name, row.text(row.flag("error_occurred") ? "error_message" : "skip_message"));
+      } else {
+        ++samples;
+        add_sample(row, source, name, caches);
+      }
+    }
+    if (samples == 0 && aggregates > 0) {
+      throw BadInput(source +
+                     ": only aggregate rows: leave out --benchmark_report_aggregates_only");
+    }
+  }
+
+  BenchData finish() {
+    for (std::size_t i = 0; i < data_.benchmarks.size(); ++i) {
+      data_.benchmarks[i].clock_hz = median(clocks_[i]);
+      data_.benchmarks[i].power_w = median(powers_[i]);
+    }
+    return std::move(data_);
+  }
+
+ private:
+  void skip(const std::string& name, const std::string& reason) {
+    const std::string plain = joined(name_parts(name));
+    const bool known = std::any_of(
+        data_.skipped.begin(), data_.skipped.end(),
+        [&](const SkippedRow& row) { return row.name == plain && row.reason == reason; });
+    if (!known) data_.skipped.push_back({plain, reason.empty() ? "no reason given" : reason});
+  }
+
+  void add_sample(RowReader& row, const std::string& source, const std::string& name,
+                  const std::vector<ContextCache>& caches) {
+    Benchmark sample = read_sample(row, source, name, caches);
+    const double time = sample.times_s.front();
+    const double clock = row.optional_number("clock_hz"), power = row.optional_number("power_w");
+    const auto [found, fresh] =
+        index_.try_emplace({sample.name, sample.device}, data_.benchmarks.size());
+    if (fresh) {
+      data_.benchmarks.push_back(std::move(sample));
+      clocks_.emplace_back();
+      powers_.emplace_back();
+    } else {
+      Benchmark& first = data_.benchmarks[found->second];
+      const auto differ = [](double a, double b) {
+        return std::abs(a - b) > 1e-6 * std::max(std::abs(a), std::abs(b));
+      };
+      if (differ(first.flops, sample.flops) || differ(first.bytes, sample.bytes)) {
+        row.fail("samples of one benchmark disagree in flops or bytes per iteration");
+      }
+      first.times_s.push_back(time);
+    }
+    if (std::isfinite(clock) && clock > 0) clocks_[found->second].push_back(clock);
+    if (std::isfinite(power) && power > 0) powers_[found->second].push_back(power);
+  }
+
+  Benchmark read_sample(const RowReader& row, const std::string& source, const std::string& name,
+                        const std::vector<ContextCache>& caches) {
+    Benchmark out;
+    out.source = source;
+    out.name = name;
+    auto label = parse_label(row.text("label"));
+    if (const double own = row.optional_number("threads"); own > 1) {
+      row.fail(
+          fmt::format("ran with {} Google Benchmark threads, which makes flops per iteration "
+                      "ambiguous: thread inside the benchmark instead",
+                      own));
+    }
+    out.threads = defaults_.threads;
+    if (const auto count = positive_int(label["threads"])) out.threads = *count;
+    read_name(row, out);
+
+    if (!label["dtype"].empty()) {
+      const auto dtype = canonical_dtype(label["dtype"]);
+      if (!dtype) row.fail(fmt::format("dtype '{}' in the label is not known", label["dtype"]));
+      out.dtype = *dtype;
+    }
+    if (out.dtype.empty()) out.dtype = defaults_.dtype;
+    if (out.dtype.empty()) {
+      row.fail(
+          "dtype is not known: put it into the name (…/f32/…) or the label (dtype=f32), or "
+          "give --dtype");
+    }
+    out.device = label["device"].empty() ? defaults_.device : label["device"];
+    if (out.device.empty()) {
+      row.fail(
+          "device is not known: put device=cpu or device=gpu into the label, or give --device");
+    }
+    if (out.device != "cpu" && out.device != "gpu") {
+      row.fail(fmt::format("device '{}' is neither cpu nor gpu", out.device));
+    }
+    out.exec_unit = label["exec_unit"].empty() ? defaults_.exec_unit : label["exec_unit"];
+    out.roof_dtype = label["roof_dtype"].empty() ? out.dtype : label["roof_dtype"];
+    out.library = label["library"];
+    out.throttle = label["throttle"];
+    out.scope = label["scope"].empty() ? "operation" : label["scope"];
+    out.parent = label["parent"];
+    out.bytes_source = label["bytes_source"].empty() ? "model" : label["bytes_source"];
+
+    const double time = row.optional_number("real_time") * seconds_per_unit(row);
+    if (!std::isfinite(time) || time <= 0) row.fail("field 'real_time' is not a number above 0");
+    out.times_s.push_back(time);
+    out.flops = row.counter("flops");
+    out.bytes = row.counter("bytes");
+    if (out.flops == 0 && out.bytes == 0) row.fail("counters 'flops' and 'bytes' are both 0");
+    out.working_set_bytes = row.optional_number("working_set_bytes");
+    for (const std::string_view level : kLevels) {
+      const std::string counter = fmt::format("bytes_{}", level);
+      if (!row.raw().contains(counter)) continue;
+      out.level_bytes.emplace_back(level, row.counter(counter.c_str()));
+    }
+    if (out.level_bytes.empty() && out.bytes > 0) {
+      out.level_bytes.emplace_back(
+          defaults_.level.empty() ? level_that_holds(out, caches) : defaults_.level, out.bytes);
+    }
+    return out;
+  }
+
+  const RowDefaults& defaults_;
+  BenchData data_;
+  std::map<std::pair<std::string, std::string>, std::size_t> index_;
+  std::vector<std::vector<double>> clocks_, powers_;  // by benchmark
+};
+
+}  // namespace
+
+std::string Benchmark::key(std::string_view wanted) const {
+  for (const auto& [key, value] : keys) {
+    if (key == wanted) return value;
+  }
+  return {};
+}
+
+BenchData read_bench_json(std::span<const std::filesystem::path> files,
+                          const RowDefaults& defaults) {
+  Reader reader(defaults);
+  for (const auto& file : files) reader.add(read_text(file), file.string());
+  return reader.finish();
+}
+
+BenchData parse_bench_json(std::string_view text, const std::string& source,
+                           const RowDefaults& defaults) {
+  Reader reader(defaults);
+  reader.add(text, source);
+  return reader.finish();
+}
+
+}  // namespace roofline

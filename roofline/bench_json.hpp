@@ -1,0 +1,74 @@
+// Google Benchmark's JSON, ours or a user's own, read into one record per benchmark.
+#pragma once
+
+#include <cmath>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace roofline {
+
+inline constexpr double kUnknownNumber = NAN;
+
+/// What the flags of the command line say about rows that do not say it themselves.
+struct RowDefaults {
+  std::string device, dtype, exec_unit, level;
+  int threads = 1;
+};
+
+/// One benchmark: all `run_type: iteration` rows of the same name and device are its samples.
+struct Benchmark {
+  std::string source;  ///< the file of the first sample
+  std::string name;    ///< without /real_time, /manual_time and the like
+  std::string kernel;  ///< the operation; for a name that is not ours, the whole name
+  std::string variant, dtype, shape, temperature;
+  std::vector<std::pair<std::string, std::string>> keys;  ///< key:value of the name, in order
+  int threads = 1;
+  std::string device;      ///< cpu or gpu
+  std::string exec_unit;   ///< empty if unknown
+  std::string roof_dtype;  ///< dtype of the compute roof it is held against
+  std::string library;     ///< name and version of a peer; empty for a kernel
+  std::string throttle, scope, parent, bytes_source;
+  std::vector<double> times_s;                              ///< per call, in the order of the rows
+  double flops = 0, bytes = 0;                              ///< per call; not both zero
+  std::vector<std::pair<std::string, double>> level_bytes;  ///< inner levels first; never empty
+                                                            ///< unless bytes is zero
+  double working_set_bytes = kUnknownNumber;
+  double clock_hz = kUnknownNumber;  ///< median over the samples that know it
+  double power_w = kUnknownNumber;
+
+  /// The value of a key of the name; empty if it has none.
+  std::string key(std::string_view name) const;
+};
+
+struct SkippedRow {
+  std::string name, reason;
+};
+
+struct BenchData {
+  std::string machine;  ///< from the context; empty for a user's own file
+  std::vector<Benchmark> benchmarks;
+  std::vector<SkippedRow> skipped;  ///< rows that carry an error instead of a time
+};
+
+/// Reads the files as one run. A row's dtype and device come from its name or label, else from
+/// `defaults`. Level of the bytes: counters bytes_<level>; a row with only `bytes` counts at the
+/// level in `defaults`, else at the last one (DRAM, HBM) if its name says temp:cold, else at the
+/// smallest cache of the file's context that holds working_set_bytes (per thread for L1 and L2),
+/// else at the last one.
+///
+/// Throws BadInput, one line naming file and row or line: not readable, empty, not JSON, no
+/// `benchmarks`, wrong types, no counters `flops` and `bytes`, times or counters that are not
+/// finite and positive, an unknown time unit, rows without a known device or dtype, Google
+/// Benchmark threads above 1 (its per-iteration counters are ambiguous then), samples of one
+/// benchmark that disagree in flops or bytes.
+BenchData read_bench_json(std::span<const std::filesystem::path> files,
+                          const RowDefaults& defaults = {});
+/// The same for one text; `source` stands for the file name.
+BenchData parse_bench_json(std::string_view text, const std::string& source,
+                           const RowDefaults& defaults = {});
+
+}  // namespace roofline

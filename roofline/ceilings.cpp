@@ -1,0 +1,428 @@
+#include "roofline/ceilings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+#include "roofline/error.hpp"
+#include "roofline/statistics.hpp"
+
+namespace roofline {
+namespace {
+
+bool is_time(const std::string& resource) { return resource == "latency"; }
+
+struct Figure {
+  double median = kUnknownNumber, low = kUnknownNumber, high = kUnknownNumber;
+};
+
+/// `work` / time, or the time itself where work is 0.
+Figure figure_of(const Benchmark& row, double work) {
+  Figure out{median(row.times_s), kUnknownNumber, kUnknownNumber};
+  if (const auto interval = median_interval(row.times_s)) {
+    std::tie(out.low, out.high) = *interval;
+  }
+  if (work > 0) out = {work / out.median, work / out.high, work / out.low};
+  return out;
+}
+
+/// Larger is better, whatever the resource.
+double rank(const std::string& resource, double value) {
+  return is_time(resource) ? 1 / value : value;
+}
+
+std::string condition_of(const Benchmark& row) {
+  const std::string data = row.key("data");
+  return data.empty() ? "as-lived" : data + "+as-lived";
+}
+
+Ceiling ceiling_of(const Benchmark& row, std::string resource, std::string level,
+                   std::string operation, double work) {
+  const Figure figure = figure_of(row, work);
+  Ceiling out;
+  out.device = row.device;
+  out.resource = std::move(resource);
+  out.level = std::move(level);
+  out.operation = std::move(operation);
+  out.dtype = row.dtype;
+  out.exec_unit = row.exec_unit;
+  out.threads = row.threads;
+  out.condition = condition_of(row);
+  out.working_set_bytes = row.working_set_bytes;
+  out.measured = figure.median;
+  out.measured_low = figure.low;
+  out.measured_high = figure.high;
+  out.samples = static_cast<int>(row.times_s.size());
+  out.clock_hz = row.clock_hz;
+  return out;
+}
+
+double key_number(const Benchmark& row, std::string_view key) {
+  const std::string text = row.key(key);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc() && end == text.data() + text.size() && value > 0;
+  return good ? value : kUnknownNumber;
+}
+
+SweepPoint sweep_point(const Benchmark& row, const CeilingContext& context) {
+  const bool chase = row.kernel == "chase";
+  const Figure figure = figure_of(row, chase ? 0 : row.bytes);
+  SweepPoint out;
+  out.device = row.device;
+  out.resource = chase ? "latency" : "bandwidth";
+  out.operation = chase || row.key("access").empty() ? row.kernel : row.key("access");
+  out.variant = row.variant;
+  out.dtype = row.dtype;
+  out.exec_unit = row.exec_unit;
+  out.condition = condition_of(row);
+  out.threads = row.threads;
+  out.size_bytes = key_number(row, "size");
+  out.working_set_bytes = row.working_set_bytes;
+  if (!row.key("level").empty()) {
+    out.level = row.key("level");
+  } else if (row.device == "gpu") {
+    if (!row.level_bytes.empty()) out.level = row.level_bytes.back().first;
+  } else {
+    out.level = level_of_size(out.size_bytes, out.threads, context.caches);
+  }
+  out.measured = figure.median;
+  out.measured_low = figure.low;
+  out.measured_high = figure.high;
+  out.samples = static_cast<int>(row.times_s.size());
+  out.relative_mad = relative_mad(row.times_s);
+  out.clock_hz = row.clock_hz;
+  return out;
+}
+
+/// The points of one level of one sweep, by size: marks the flat piece and returns the best point
+/// of it; `flat` tells whether there is one.
+std::size_t take_plateau(std::span<SweepPoint> points, bool& flat) {
+  const auto value = [&](std::size_t i) { return rank(points[i].resource, points[i].measured); };
+  std::size_t best = 0, first = 0, last = 0;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    if (value(i) > value(best)) best = i;
+  }
+  flat = false;
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    double low = value(i), high = value(i);
+    std::size_t top = i;
+    for (std::size_t j = i + 1; j < points.size(); ++j) {
+      low = std::min(low, value(j));
+      high = std::max(high, value(j));
+      if (low < high * (1 - kPlateauTolerance)) break;
+      if (value(j) > value(top)) top = j;
+      const bool faster = !flat || value(top) > value(best);
+      const bool longer = flat && value(top) == value(best) && j - i > last - first;
+      if (faster || longer) {
+        flat = true;
+        best = top;
+        first = i;
+        last = j;
+      }
+    }
+  }
+  if (flat) {
+    for (std::size_t i = first; i <= last; ++i) points[i].plateau = true;
+  }
+  return best;
+}
+
+void flag(Ceiling& row, std::string_view verdict, std::string cause) {
+  row.verdict =
+      row.verdict == "ok" ? std::string(verdict) : fmt::format("{}+{}", row.verdict, verdict);
+  row.cause = row.cause.empty() ? std::move(cause) : fmt::format("{}; {}", row.cause, cause);
+}
+
+void take_sweeps(const std::vector<Benchmark>& rows, const CeilingContext& context, Ceilings& out) {
+  const auto sweep_key = [](const SweepPoint& p) {
+    return std::tie(p.device, p.resource, p.operation, p.dtype, p.exec_unit, p.variant, p.condition,
+                    p.threads);
+  };
+  for (const Benchmark& row : rows) {
+    if (row.kernel == "stream" || row.kernel == "chase") {
+      out.sweep.push_back(sweep_point(row, context));
+    }
+  }
+  std::stable_sort(out.sweep.begin(), out.sweep.end(), [&](const auto& a, const auto& b) {
+    return std::tuple_cat(sweep_key(a), std::tie(a.size_bytes)) <
+           std::tuple_cat(sweep_key(b), std::tie(b.size_bytes));
+  });
+  for (auto begin = out.sweep.begin(); begin != out.sweep.end();) {
+    const auto end = std::find_if(begin, out.sweep.end(), [&](const SweepPoint& p) {
+      return sweep_key(p) != sweep_key(*begin) || p.level != begin->level;
+    });
+    const std::span points(begin, end);
+    begin = end;
+    if (points[0].level.empty()) continue;
+    bool flat = false;
+    const SweepPoint& best = points[take_plateau(points, flat)];
+    Ceiling row;
+    row.device = best.device;
+    row.resource = best.resource;
+    row.level = best.level;
+    row.operation = best.operation;
+    row.dtype = best.dtype;
+    row.exec_unit = best.exec_unit;
+    row.threads = best.threads;
+    row.condition = best.condition;
+    row.working_set_bytes = best.working_set_bytes;
+    row.measured = best.measured;
+    row.measured_low = best.measured_low;
+    row.measured_high = best.measured_high;
+    row.samples = best.samples;
+    row.clock_hz = best.clock_hz;
+    if (!flat) {
+      flag(row, "no-plateau",
+           points.size() == 1
+               ? "one size only within this level"
+               : fmt::format(
+                     "no two neighbouring sizes of {} within this level agree within {:.0f} %",
+                     points.size(), 100 * kPlateauTolerance));
+    }
+    out.rows.push_back(std::move(row));
+  }
+}
+
+/// Of several variants on one execution unit the best one stays; a flat one before one that is not.
+void keep_best(std::vector<Ceiling>& rows) {
+  std::vector<Ceiling> kept;
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::size_t> index;
+  for (Ceiling& row : rows) {
+    const auto [found, fresh] =
+        index.try_emplace({row.device, row.id(), row.dtype, row.condition}, kept.size());
+    if (fresh) {
+      kept.push_back(std::move(row));
+      continue;
+    }
+    Ceiling& other = kept[found->second];
+    const bool flat = row.verdict == "ok", other_flat = other.verdict == "ok";
+    if (flat != other_flat
+            ? flat
+            : rank(row.resource, row.measured) > rank(row.resource, other.measured)) {
+      other = std::move(row);
+    }
+  }
+  rows = std::move(kept);
+}
+
+void check_theory(Ceiling& row) {
+  if (is_time(row.resource) || std::isnan(row.theory_at_clock)) return;
+  const double fraction = row.measured / row.theory_at_clock;
+  if (fraction > 1 + kClockUncertainty) {
+    flag(row, "above-theory",
+         fmt::format("{:.1f} % of the theory at the observed clock; the clock is worth {:.0f} %",
+                     100 * fraction, 100 * kClockUncertainty));
+  }
+}
+
+/// Rows are sorted, so the levels of one sweep follow each other outwards.
+void check_order(std::vector<Ceiling>& rows) {
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const Ceiling& inner = rows[i - 1];
+    Ceiling& outer = rows[i];
+    const auto same = [](const Ceiling& c) {
+      return std::tie(c.device, c.resource, c.operation, c.dtype, c.exec_unit, c.threads,
+                      c.condition);
+    };
+    if ((outer.resource != "bandwidth" && outer.resource != "latency") ||
+        same(inner) != same(outer)) {
+      continue;
+    }
+    const double ratio =
+        rank(outer.resource, outer.measured) / rank(outer.resource, inner.measured);
+    if (ratio > 1) {
+      flag(outer, "out-of-order",
+           fmt::format("{:.1f} % faster than {}", 100 * (ratio - 1), inner.level));
+    }
+  }
+}
+
+}  // namespace
+
+int level_rank(std::string_view level) {
+  constexpr std::string_view kOrder[] = {"L1", "L2", "L3", "L4", "DRAM", "HBM"};
+  return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), level) -
+                          std::begin(kOrder));
+}
+
+std::string Ceiling::id() const {
+  return fmt::format("{}/{}/{}/{}/threads:{}", resource, resource == "compute" ? dtype : level,
+                     operation, exec_unit, threads);
+}
+
+double Ceiling::value() const { return std::isnan(measured) ? advertised : measured; }
+
+bool is_probe(const Benchmark& row) {
+  constexpr std::string_view kProbes[] = {"fma_peak", "stream", "chase", "launch", "link"};
+  return std::find(std::begin(kProbes), std::end(kProbes), row.kernel) != std::end(kProbes);
+}
+
+std::string level_of_size(double size_bytes, int threads, std::span<const machine::Cache> caches) {
+  if (caches.empty() || !(size_bytes > 0)) return {};
+  double inner_share = 0, last_total = 0;
+  for (const machine::Cache& cache : caches) {
+    const int sharers = std::max(1, std::min(threads, cache.cores_sharing));
+    const double share = static_cast<double>(cache.bytes) / sharers;
+    last_total = static_cast<double>(std::max(cache.total_bytes, cache.bytes));
+    if (size_bytes >= 2 * inner_share && size_bytes <= 0.75 * share) {
+      return fmt::format("L{}", cache.level);
+    }
+    inner_share = share;
+  }
+  return size_bytes * threads >= 4 * last_total ? "DRAM" : "";
+}
+
+Ceilings ceilings_from(const std::vector<Benchmark>& rows, const CeilingContext& context) {
+  Ceilings out;
+  for (const Benchmark& row : rows) {
+    if (row.kernel == "fma_peak") {
+      out.rows.push_back(ceiling_of(row, "compute", "", row.kernel, row.flops));
+    } else if (row.kernel == "launch") {
+      out.rows.push_back(ceiling_of(row, "latency", "launch", row.variant, 0));
+    } else if (row.kernel == "link") {
+      out.rows.push_back(ceiling_of(row, "link", row.variant, row.key("access"), row.bytes));
+    }
+  }
+  take_sweeps(rows, context, out);
+  keep_best(out.rows);
+  const auto order = [](const Ceiling& c) {
+    // Compute, bandwidth, latency, link: alphabetical but for compute, which sorts first anyway.
+    return std::make_tuple(c.device, c.resource != "compute", c.resource, c.operation, c.dtype,
+                           c.exec_unit, c.threads, c.condition, level_rank(c.level));
+  };
+  std::stable_sort(out.rows.begin(), out.rows.end(),
+                   [&](const Ceiling& a, const Ceiling& b) { return order(a) < order(b); });
+  for (Ceiling& row : out.rows) {
+    row.machine = context.machine;
+    if (context.theory) row.theory_at_clock = context.theory(row);
+    if (context.advertised) {
+      const Advertised advertised = context.advertised(row);
+      row.advertised = advertised.value;
+      row.advertised_source = advertised.source;
+    }
+    check_theory(row);
+  }
+  check_order(out.rows);
+  return out;
+}
+
+CsvTable ceilings_table(const std::vector<Ceiling>& rows) {
+  CsvTable table(kCeilingsColumns);
+  for (const Ceiling& row : rows) {
+    table.add_row();
+    table.set("machine", row.machine);
+    table.set("device", row.device);
+    table.set("resource", row.resource);
+    table.set("level", row.level);
+    table.set("operation", row.operation);
+    table.set("dtype", row.dtype);
+    table.set("exec_unit", row.exec_unit);
+    table.set("threads", row.threads);
+    table.set("condition", row.condition);
+    table.set("working_set_bytes", row.working_set_bytes);
+    table.set("measured", row.measured);
+    table.set("measured_low", row.measured_low);
+    table.set("measured_high", row.measured_high);
+    table.set("samples", row.samples);
+    table.set("samples_rejected", row.samples_rejected);
+    table.set("clock_hz", row.clock_hz);
+    table.set("theory_at_clock", row.theory_at_clock);
+    table.set("fraction_of_theory", row.measured / row.theory_at_clock);
+    table.set("advertised", row.advertised);
+    table.set("advertised_source", row.advertised_source);
+    table.set("fraction_of_advertised", row.measured / row.advertised);
+    table.set("verdict", row.verdict);
+    table.set("cause", row.cause);
+  }
+  return table;
+}
+
+CsvTable sweep_table(const std::vector<SweepPoint>& rows, const std::string& machine) {
+  CsvTable table(kSweepColumns);
+  for (const SweepPoint& row : rows) {
+    table.add_row();
+    table.set("machine", machine);
+    table.set("device", row.device);
+    table.set("resource", row.resource);
+    table.set("level", row.level);
+    table.set("operation", row.operation);
+    table.set("variant", row.variant);
+    table.set("dtype", row.dtype);
+    table.set("exec_unit", row.exec_unit);
+    table.set("threads", row.threads);
+    table.set("size_bytes", row.size_bytes);
+    table.set("working_set_bytes", row.working_set_bytes);
+    table.set("measured", row.measured);
+    table.set("measured_low", row.measured_low);
+    table.set("measured_high", row.measured_high);
+    table.set("samples", row.samples);
+    table.set("samples_rejected", 0);
+    table.set("relative_mad", row.relative_mad);
+    table.set("clock_hz", row.clock_hz);
+    table.set("plateau", row.plateau ? 1 : 0);
+  }
+  return table;
+}
+
+std::vector<Ceiling> read_ceilings(const std::filesystem::path& path) {
+  const CsvTable table = CsvTable::read(path);
+  const auto positive = [&](std::size_t i, std::string_view column) {
+    const double value = table.number(i, column);
+    if (value <= 0) {
+      throw BadInput(fmt::format("{}: column '{}': {} is not above 0", table.where(i), column,
+                                 table.text(i, column)));
+    }
+    return value;
+  };
+  const auto count = [&](std::size_t i, std::string_view column, int otherwise) {
+    const double value = table.number(i, column);
+    if (std::isnan(value)) return otherwise;
+    if (value < 0 || value > 1e9 || value != std::floor(value)) {
+      throw BadInput(fmt::format("{}: column '{}': '{}' is not a count", table.where(i), column,
+                                 table.text(i, column)));
+    }
+    return static_cast<int>(value);
+  };
+  std::vector<Ceiling> out;
+  for (std::size_t i = 0; i < table.rows(); ++i) {
+    Ceiling row;
+    row.machine = table.text(i, "machine");
+    row.device = table.text(i, "device");
+    row.resource = table.text(i, "resource");
+    constexpr std::string_view kResources[] = {"compute", "bandwidth", "latency", "link"};
+    if (std::find(std::begin(kResources), std::end(kResources), row.resource) ==
+        std::end(kResources)) {
+      throw BadInput(
+          fmt::format("{}: column 'resource': '{}' is not compute, bandwidth, latency "
+                      "or link",
+                      table.where(i), row.resource));
+    }
+    row.level = table.text(i, "level");
+    row.operation = table.text(i, "operation");
+    row.dtype = table.text(i, "dtype");
+    row.exec_unit = table.text(i, "exec_unit");
+    row.threads = count(i, "threads", 1);
+    row.condition = table.text(i, "condition");
+    row.working_set_bytes = positive(i, "working_set_bytes");
+    row.measured = positive(i, "measured");
+    row.measured_low = positive(i, "measured_low");
+    row.measured_high = positive(i, "measured_high");
+    row.samples = count(i, "samples", 0);
+    row.samples_rejected = count(i, "samples_rejected", 0);
+    row.clock_hz = positive(i, "clock_hz");
+    row.theory_at_clock = positive(i, "theory_at_clock");
+    row.advertised = positive(i, "advertised");
+    row.advertised_source = table.text(i, "advertised_source");
+    row.verdict = table.text(i, "verdict");
+    row.cause = table.text(i, "cause");
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+}  // namespace roofline

@@ -1,0 +1,96 @@
+// The machine's measured limits: from the probes' rows (fma_peak, stream, chase, launch, link) to
+// ceilings.csv and sweep.csv, and back.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "roofline/bench_json.hpp"
+#include "roofline/csv.hpp"
+#include "roofline/machine/machine.hpp"
+
+namespace roofline {
+
+/// Neighbouring sizes whose medians agree within this share are flat: a plateau.
+inline constexpr double kPlateauTolerance = 0.10;
+/// What the observed clock is worth: chain and FMA clocks of neighbouring windows differ by up to
+/// 6 % (rarely), so a result is above theory, or above its roof, only beyond this share.
+inline constexpr double kClockUncertainty = 0.03;
+
+/// One row of ceilings.csv; see kCeilingsColumns.
+struct Ceiling {
+  std::string machine, device, resource, level, operation, dtype, exec_unit;
+  int threads = 1;
+  std::string condition;
+  double working_set_bytes = kUnknownNumber;
+  double measured = kUnknownNumber, measured_low = kUnknownNumber, measured_high = kUnknownNumber;
+  int samples = 0, samples_rejected = 0;
+  double clock_hz = kUnknownNumber;
+  double theory_at_clock = kUnknownNumber;
+  double advertised = kUnknownNumber;
+  std::string advertised_source;
+  std::string verdict = "ok", cause;
+
+  /// resource/level or dtype/operation/exec_unit/threads:n, as roofline.csv's `roof` names it.
+  std::string id() const;
+  /// Measured, or advertised where nothing is measured (roofs of a spec chip).
+  double value() const;
+};
+
+/// One row of sweep.csv; see kSweepColumns.
+struct SweepPoint {
+  std::string device, resource, level, operation, variant, dtype, exec_unit, condition;
+  int threads = 1;
+  double size_bytes = kUnknownNumber, working_set_bytes = kUnknownNumber;
+  double measured = kUnknownNumber, measured_low = kUnknownNumber, measured_high = kUnknownNumber;
+  int samples = 0;
+  double relative_mad = kUnknownNumber, clock_hz = kUnknownNumber;
+  bool plateau = false;
+};
+
+struct Advertised {
+  double value = kUnknownNumber;
+  std::string source;
+};
+
+/// What must be known of the machine besides its timings.
+struct CeilingContext {
+  std::string machine;
+  std::vector<machine::Cache> caches;  ///< of the CPU
+  /// Theory at the ceiling's clock_hz and threads; NaN where no table tells. May be empty.
+  std::function<double(const Ceiling&)> theory;
+  /// What is advertised for this resource. May be empty.
+  std::function<Advertised(const Ceiling&)> advertised;
+};
+
+struct Ceilings {
+  std::vector<Ceiling> rows;
+  std::vector<SweepPoint> sweep;
+};
+
+bool is_probe(const Benchmark& row);
+
+/// The level that a working set of `size_bytes` per thread on `threads` threads measures: L1 up to
+/// 3/4 of a thread's share; every further cache from 2x the one before up to 3/4 of its share;
+/// DRAM from 4x the last caches' total. Empty between two levels, or if the caches are unknown.
+std::string level_of_size(double size_bytes, int threads, std::span<const machine::Cache> caches);
+
+/// Takes the plateau of every size sweep: of the runs of two or more neighbouring sizes within a
+/// level whose medians agree within kPlateauTolerance, the fastest; its best size is the ceiling.
+/// Without such a run the best size is given with the verdict no-plateau. Several variants with
+/// the same execution unit: the best one counts.
+Ceilings ceilings_from(const std::vector<Benchmark>& rows, const CeilingContext& context);
+
+CsvTable ceilings_table(const std::vector<Ceiling>& rows);
+CsvTable sweep_table(const std::vector<SweepPoint>& rows, const std::string& machine);
+/// Throws BadInput naming file, line and column.
+std::vector<Ceiling> read_ceilings(const std::filesystem::path& path);
+
+/// Order of levels from the core outwards, for sorting; unknown ones come last.
+int level_rank(std::string_view level);
+
+}  // namespace roofline

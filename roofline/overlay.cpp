@@ -1,0 +1,242 @@
+#include "roofline/overlay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "roofline/statistics.hpp"
+
+namespace roofline {
+namespace {
+
+bool serves(const Ceiling& ceiling, const Benchmark& row, std::string_view resource) {
+  return ceiling.device == row.device && ceiling.resource == resource &&
+         (row.device == "gpu" || ceiling.threads == row.threads || std::isnan(ceiling.measured));
+}
+
+const Ceiling* compute_roof(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
+  const Ceiling* own = nullptr;
+  const Ceiling* best = nullptr;
+  for (const Ceiling& ceiling : ceilings) {
+    if (!serves(ceiling, row, "compute") || ceiling.dtype != row.roof_dtype ||
+        std::isnan(ceiling.value())) {
+      continue;
+    }
+    if (!best || ceiling.value() > best->value()) best = &ceiling;
+    if (ceiling.exec_unit == row.exec_unit && (!own || ceiling.value() > own->value())) {
+      own = &ceiling;
+    }
+  }
+  return own ? own : best;
+}
+
+const Ceiling* bandwidth_roof(const Benchmark& row, std::string_view level,
+                              const std::vector<Ceiling>& ceilings) {
+  const Ceiling* best = nullptr;
+  for (const Ceiling& ceiling : ceilings) {
+    if (serves(ceiling, row, "bandwidth") && ceiling.level == level &&
+        ceiling.operation == "read" && !std::isnan(ceiling.value()) &&
+        (!best || ceiling.value() > best->value())) {
+      best = &ceiling;
+    }
+  }
+  return best;
+}
+
+/// Launch or start-up time; 0 where none is known, as on a CPU.
+double launch_time(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
+  double best = kUnknownNumber;
+  for (const Ceiling& ceiling : ceilings) {
+    if (ceiling.device == row.device && ceiling.resource == "latency" &&
+        ceiling.level == "launch") {
+      best = std::fmin(best, ceiling.value());
+    }
+  }
+  return std::isnan(best) ? 0 : best;
+}
+
+/// min(C, I W); NaN where either side is unknown.
+double attainable(double intensity, double compute, double bandwidth) {
+  if (std::isnan(compute) || std::isnan(bandwidth)) return kUnknownNumber;
+  return std::min(compute, intensity * bandwidth);
+}
+
+struct LevelTime {
+  const Ceiling* roof = nullptr;
+  double seconds = kUnknownNumber;
+};
+
+/// The points of one benchmark.
+std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
+  Point common;
+  common.benchmark = &row;
+  common.time_s = median(row.times_s);
+  if (const auto interval = median_interval(row.times_s)) {
+    std::tie(common.time_low_s, common.time_high_s) = *interval;
+  }
+  common.achieved_flops_per_s = row.flops / common.time_s;
+
+  const Ceiling* compute = row.flops > 0 ? compute_roof(row, ceilings) : nullptr;
+  const bool compute_known = compute || row.flops == 0;
+  const double t_math = row.flops == 0 ? 0
+                        : compute      ? row.flops / compute->value()
+                                       : kUnknownNumber;
+  const double t_launch = launch_time(row, ceilings);
+
+  // T_lower of the whole kernel is a lower bound whatever is missing, but what bounds the kernel
+  // is known only when every part is.
+  std::vector<LevelTime> times;
+  double t_lower = std::fmax(t_math, t_launch);
+  std::string bound_by = t_launch > 0 && !(t_math >= t_launch) ? "launch" : "compute";
+  bool all_known = compute_known;
+  for (const auto& [level, bytes] : row.level_bytes) {
+    LevelTime time{bandwidth_roof(row, level, ceilings), bytes > 0 ? kUnknownNumber : 0};
+    if (time.roof && bytes > 0) time.seconds = bytes / time.roof->value();
+    all_known = all_known && !std::isnan(time.seconds);
+    if (time.seconds > t_lower) {
+      t_lower = time.seconds;
+      bound_by = level;
+    }
+    times.push_back(time);
+  }
+  if (all_known && t_lower > 0) {
+    common.bound_by = bound_by;
+    common.t_lower_s = t_lower;
+  }
+
+  // What the comparison is worth: the point's own interval, the ceiling's, and the clock.
+  const double slowest = std::isnan(common.time_high_s) ? common.time_s : common.time_high_s;
+  const auto beyond = [&](double seconds, const Ceiling* roof) {
+    if (!roof) return false;
+    const double high = std::isnan(roof->measured_high) ? roof->value() : roof->measured_high;
+    return slowest * (1 + kClockUncertainty) < seconds * roof->value() / high;
+  };
+  bool impossible = beyond(t_math, compute) || slowest * (1 + kClockUncertainty) < t_launch;
+  for (const LevelTime& time : times) impossible = impossible || beyond(time.seconds, time.roof);
+
+  std::vector<Point> out;
+  const auto add = [&](const std::string& level, double bytes, const LevelTime& time) {
+    Point point = common;
+    point.level = level;
+    point.bytes = bytes;
+    if (bytes > 0) {
+      point.intensity = row.flops / bytes;
+      point.achieved_bytes_per_s = bytes / common.time_s;
+    }
+    const bool known =
+        compute_known && !std::isnan(time.seconds) && std::max(t_math, time.seconds) > 0;
+    if (known) {
+      const double t_roof = std::max(t_math, time.seconds);
+      point.roof_flops_per_s = row.flops / t_roof;
+      point.fraction_of_roof = t_roof / common.time_s;
+      point.roof = time.seconds > t_math ? time.roof->id() : compute->id();
+      point.t_upper_s = t_math + time.seconds;
+      if (compute && time.roof) {
+        point.ridge_intensity = compute->value() / time.roof->value();
+        point.theory_roof_flops_per_s =
+            attainable(point.intensity, compute->theory_at_clock, time.roof->theory_at_clock);
+        point.advertised_roof_flops_per_s =
+            attainable(point.intensity, compute->advertised, time.roof->advertised);
+      }
+    }
+    const bool above = known && (time.seconds > t_math ? beyond(time.seconds, time.roof)
+                                                       : beyond(t_math, compute));
+    point.verdict = !known                       ? "no-roof"
+                    : above                      ? "above-roof"
+                    : impossible                 ? "impossible"
+                    : point.fraction_of_roof > 1 ? "at-roof"
+                                                 : "ok";
+    out.push_back(std::move(point));
+  };
+  for (std::size_t i = 0; i < row.level_bytes.size(); ++i) {
+    add(row.level_bytes[i].first, row.level_bytes[i].second, times[i]);
+  }
+  if (row.level_bytes.empty()) add("", kUnknownNumber, {nullptr, 0});
+  return out;
+}
+
+}  // namespace
+
+std::vector<Point> overlay(const std::vector<Benchmark>& rows,
+                           const std::vector<Ceiling>& ceilings) {
+  using Work = std::tuple<std::string, std::string, std::string, std::string, std::string, int>;
+  const auto work = [](const Benchmark& row) {
+    return Work{row.device, row.kernel, row.dtype, row.shape, row.temperature, row.threads};
+  };
+  std::map<Work, std::pair<double, const Benchmark*>> peers;
+  for (const Benchmark& row : rows) {
+    if (row.library.empty()) continue;
+    const double time = median(row.times_s);
+    const auto [found, fresh] = peers.try_emplace(work(row), time, &row);
+    if (!fresh && time < found->second.first) found->second = {time, &row};
+  }
+
+  std::vector<Point> out;
+  for (const Benchmark& row : rows) {
+    if (is_probe(row)) continue;
+    for (Point& point : points_of(row, ceilings)) {
+      const auto peer = peers.find(work(row));
+      if (row.library.empty() && peer != peers.end()) {
+        point.peer = peer->second.second->library;
+        point.peer_ratio = peer->second.first / point.time_s;
+      }
+      out.push_back(std::move(point));
+    }
+  }
+  return out;
+}
+
+CsvTable roofline_table(const std::vector<Point>& points, const std::string& machine) {
+  CsvTable table(kRooflineColumns);
+  for (const Point& point : points) {
+    const Benchmark& row = *point.benchmark;
+    table.add_row();
+    table.set("machine", machine);
+    table.set("device", row.device);
+    table.set("scope", row.scope);
+    table.set("parent", row.parent);
+    table.set("kernel", row.kernel);
+    table.set("variant", row.variant);
+    table.set("dtype", row.dtype);
+    table.set("exec_unit", row.exec_unit);
+    table.set("shape", row.shape);
+    table.set("temperature", row.temperature);
+    table.set("threads", row.threads);
+    table.set("working_set_bytes", row.working_set_bytes);
+    table.set("time_s", point.time_s);
+    table.set("time_low_s", point.time_low_s);
+    table.set("time_high_s", point.time_high_s);
+    table.set("samples", static_cast<double>(row.times_s.size()));
+    table.set("samples_rejected", 0);
+    table.set("clock_hz", row.clock_hz);
+    table.set("power_w", row.power_w);
+    table.set("throttle", row.throttle);
+    table.set("flops", row.flops);
+    table.set("level", point.level);
+    table.set("bytes", point.bytes);
+    table.set("bytes_source", row.bytes_source);
+    table.set("intensity", point.intensity);
+    table.set("achieved_flops_per_s", point.achieved_flops_per_s);
+    table.set("achieved_bytes_per_s", point.achieved_bytes_per_s);
+    table.set("roof", point.roof);
+    table.set("roof_flops_per_s", point.roof_flops_per_s);
+    table.set("ridge_intensity", point.ridge_intensity);
+    table.set("bound_by", point.bound_by);
+    table.set("t_lower_s", point.t_lower_s);
+    table.set("t_upper_s", point.t_upper_s);
+    table.set("fraction_of_roof", point.fraction_of_roof);
+    table.set("theory_roof_flops_per_s", point.theory_roof_flops_per_s);
+    table.set("advertised_roof_flops_per_s", point.advertised_roof_flops_per_s);
+    table.set("fraction_of_advertised",
+              point.achieved_flops_per_s / point.advertised_roof_flops_per_s);
+    table.set("peer", point.peer);
+    table.set("peer_ratio", point.peer_ratio);
+    table.set("verdict", point.verdict);
+  }
+  return table;
+}
+
+}  // namespace roofline

@@ -1,0 +1,45 @@
+// Benchmarks laid over ceilings: the rows of roofline.csv.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "roofline/bench_json.hpp"
+#include "roofline/ceilings.hpp"
+#include "roofline/csv.hpp"
+
+namespace roofline {
+
+/// One row of roofline.csv; see kRooflineColumns.
+struct Point {
+  const Benchmark* benchmark = nullptr;  ///< not owned
+  double time_s = kUnknownNumber, time_low_s = kUnknownNumber, time_high_s = kUnknownNumber;
+  std::string level;
+  double bytes = kUnknownNumber, intensity = kUnknownNumber;
+  double achieved_flops_per_s = kUnknownNumber, achieved_bytes_per_s = kUnknownNumber;
+  std::string roof;
+  double roof_flops_per_s = kUnknownNumber, ridge_intensity = kUnknownNumber;
+  std::string bound_by;
+  double t_lower_s = kUnknownNumber, t_upper_s = kUnknownNumber;
+  double fraction_of_roof = kUnknownNumber;
+  double theory_roof_flops_per_s = kUnknownNumber, advertised_roof_flops_per_s = kUnknownNumber;
+  std::string peer;
+  double peer_ratio = kUnknownNumber;
+  std::string verdict;
+};
+
+/// One point per benchmark and memory level that its bytes cross; `rows` must outlive the points.
+/// Probes are left out: they are the ceilings. Formulas: model.md of the book, chapter 1, as in
+/// model.hpp.
+///
+/// The compute roof C is the ceilings row of the same device, roof_dtype, exec_unit and (on a CPU)
+/// threads; where the row's unit is unknown or has no such ceiling, the best unit of that dtype.
+/// The bandwidth roof W of a level is its fastest `read` row with the same threads. A ceiling that
+/// is known only as advertised (a spec chip) serves in place of a measured one.
+std::vector<Point> overlay(const std::vector<Benchmark>& rows,
+                           const std::vector<Ceiling>& ceilings);
+
+CsvTable roofline_table(const std::vector<Point>& points, const std::string& machine);
+
+}  // namespace roofline

@@ -1,0 +1,130 @@
+// The fixed columns of every CSV in a results folder, with units and meaning: the one place.
+//
+// All values are in base units (FLOP/s, bytes/s, seconds, Hz, bytes, W, degrees Celsius). An
+// unknown is an empty field, never 0. `low` and `high` are the 95 % interval of the median, from
+// order statistics; they are empty below 6 samples. Integer operations count as FLOP.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace roofline {
+
+struct Column {
+  std::string_view name;
+  std::string_view unit;  ///< empty for text
+  std::string_view meaning;
+};
+
+/// One row per limit of the machine.
+inline constexpr Column kCeilingsColumns[] = {
+    {"machine", "", "CPU or GPU model and core count"},
+    {"device", "", "cpu or gpu"},
+    {"resource", "", "compute, bandwidth, latency or link"},
+    {"level", "", "L1, L2, L3, DRAM, HBM, or the link's name; empty for compute"},
+    {"operation", "", "fma_peak; read, write, copy, triad …; chase; launch"},
+    {"dtype", "", "element type, as in benchmark names"},
+    {"exec_unit", "", "scalar, simd-<isa>, cuda-core, mma, wgmma …"},
+    {"threads", "count", "threads that ran it at the same time"},
+    {"condition", "", "random or zeros; burst or sustained; quiet or as-lived; joined by +"},
+    {"working_set_bytes", "bytes", "of all threads together, at the chosen size"},
+    {"measured", "FLOP/s, bytes/s or s", "median; s per dependent load or launch for latency"},
+    {"measured_low", "as measured", "lower end of the median's 95 % interval"},
+    {"measured_high", "as measured", "upper end of the median's 95 % interval"},
+    {"samples", "count", "timed samples behind the median"},
+    {"samples_rejected", "count", "samples left out, by a rule that does not look at them"},
+    {"clock_hz", "Hz", "core clock observed during the run"},
+    {"theory_at_clock", "as measured", "per-cycle figure x observed clock x cores"},
+    {"fraction_of_theory", "1", "measured / theory_at_clock"},
+    {"advertised", "as measured", "what the vendor states, dense"},
+    {"advertised_source", "", "where it is stated"},
+    {"fraction_of_advertised", "1", "measured / advertised"},
+    {"verdict", "", "ok, or what is wrong, joined by +: no-plateau, above-theory, out-of-order"},
+    {"cause", "", "the verdict in words; empty when ok"},
+};
+
+/// One row per size of every size sweep.
+inline constexpr Column kSweepColumns[] = {
+    {"machine", "", "as in ceilings.csv"},
+    {"device", "", "cpu or gpu"},
+    {"resource", "", "bandwidth or latency"},
+    {"level", "", "the level that this size was taken to measure; empty between two levels"},
+    {"operation", "", "read, write, copy, triad …; chase"},
+    {"variant", "", "the kernel that measured it"},
+    {"dtype", "", "element type"},
+    {"exec_unit", "", "as in ceilings.csv"},
+    {"threads", "count", "threads that ran it at the same time"},
+    {"size_bytes", "bytes", "working set per thread, all arrays together"},
+    {"working_set_bytes", "bytes", "of all threads together"},
+    {"measured", "bytes/s or s", "median"},
+    {"measured_low", "as measured", "lower end of the median's 95 % interval"},
+    {"measured_high", "as measured", "upper end of the median's 95 % interval"},
+    {"samples", "count", "timed samples behind the median"},
+    {"samples_rejected", "count", "samples left out, by a rule that does not look at them"},
+    {"relative_mad", "1", "median absolute deviation from the median / median"},
+    {"clock_hz", "Hz", "core clock observed during the run"},
+    {"plateau", "0 or 1", "1 where the size is part of the flat piece that gave the ceiling"},
+};
+
+/// The machine's state during the run, sampled by `roofline run`.
+inline constexpr Column kTraceColumns[] = {
+    {"time_s", "s", "since the run (or its resumption) began"},
+    {"device", "", "cpu or gpu"},
+    {"during", "", "the comparison group that was running"},
+    {"clock_hz", "Hz", "highest core clock that the system tells"},
+    {"memory_clock_hz", "Hz", "GPU memory clock"},
+    {"power_w", "W", "board or package power"},
+    {"temperature_c", "degrees Celsius", "of the device"},
+    {"throttle", "", "reasons the device gives for a lower clock"},
+    {"load", "count", "runnable tasks, mean of the last minute"},
+    {"steal", "1", "share of CPU time taken by the hypervisor since the last sample"},
+};
+
+/// One row per benchmark and memory level that its bytes cross.
+inline constexpr Column kRooflineColumns[] = {
+    {"machine", "", "as in ceilings.csv"},
+    {"device", "", "cpu or gpu"},
+    {"scope", "", "operation or program"},
+    {"parent", "", "the program that an operation is part of"},
+    {"kernel", "", "the operation; a user's benchmark: its whole name"},
+    {"variant", "", "how it is done, or the library"},
+    {"dtype", "", "element type, mixed as bf16xs8"},
+    {"exec_unit", "", "the unit that the kernel issues to"},
+    {"shape", "", "key:value/… of the name but temp and threads"},
+    {"temperature", "", "warm or cold"},
+    {"threads", "count", "CPU threads"},
+    {"working_set_bytes", "bytes", "touched over all threads and rotated copies"},
+    {"time_s", "s", "median per call"},
+    {"time_low_s", "s", "lower end of the median's 95 % interval"},
+    {"time_high_s", "s", "upper end of the median's 95 % interval"},
+    {"samples", "count", "timed samples behind the median"},
+    {"samples_rejected", "count", "samples left out, by a rule that does not look at them"},
+    {"clock_hz", "Hz", "core clock observed during the run"},
+    {"power_w", "W", "GPU board power during the run"},
+    {"throttle", "", "throttle reasons seen during the run"},
+    {"flops", "FLOP", "per call"},
+    {"level", "", "the memory level of this row; empty if no bytes are known to cross one"},
+    {"bytes", "bytes", "that cross this level per call"},
+    {"bytes_source", "", "model or counter"},
+    {"intensity", "FLOP/byte", "flops / bytes"},
+    {"achieved_flops_per_s", "FLOP/s", "flops / time_s"},
+    {"achieved_bytes_per_s", "bytes/s", "bytes / time_s"},
+    {"roof", "", "the ceilings row that limits this row: resource/level or dtype/operation/unit"},
+    {"roof_flops_per_s", "FLOP/s", "min(C, intensity x W) with this row's level"},
+    {"ridge_intensity", "FLOP/byte", "C / W"},
+    {"bound_by", "", "compute, launch or the level with the largest time, over all levels"},
+    {"t_lower_s", "s", "whole kernel: max of flops/C, launch and every level's bytes/W"},
+    {"t_upper_s", "s", "flops/C + this level's bytes/W"},
+    {"fraction_of_roof", "1", "achieved / roof, as measured even where it exceeds 1"},
+    {"theory_roof_flops_per_s", "FLOP/s", "the same roof with both sides in theory at the clock"},
+    {"advertised_roof_flops_per_s", "FLOP/s", "the same roof with both sides as advertised"},
+    {"fraction_of_advertised", "1", "achieved / advertised roof"},
+    {"peer", "", "the fastest library on the same work"},
+    {"peer_ratio", "1", "its median time / this one's; above 1 this one is faster"},
+    {"verdict", "",
+     "ok; at-roof: above 1 within the uncertainty; above-roof: beyond it, not to be plotted; "
+     "impossible: faster than t_lower_s because of another row of this benchmark; no-roof: a "
+     "ceiling it needs is not known"},
+};
+
+}  // namespace roofline
