@@ -1,0 +1,91 @@
+// matmul: Z[M,N] = X[M,K] . Y[K,N], all row major; Y are the weights. With batch B there are B
+// products, each with matrices of its own: X[B,M,K], Y[B,K,N], Z[B,M,N].
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kernels/dtype.hpp"
+#include "kernels/op.hpp"
+
+namespace kernels::matmul {
+
+struct Shape {
+  std::int64_t m, n, k;
+  std::int64_t batch = 1;
+};
+
+/// Element sizes of one dtype, bytes; `scale` per output column (fp32 where Y is quantised).
+struct ElementBytes {
+  int x, y, z, scale = 0;
+};
+
+/// The tiles that a variant uses on one shape, in elements: register tile mr x nr, panels kc deep,
+/// mc x kc of X and kc x nc of Y per pass. `*_packed` are the element sizes inside the packed
+/// panels; 0: the operand is not packed in the call and is read where it lies.
+struct Tiles {
+  std::int64_t mr = 1, nr = 1, kc = 0, mc = 0, nc = 0;
+  int x_packed = 0, y_packed = 0;
+};
+
+/// What a variant knows of one bound case. Made once, before anything is timed.
+struct Plan {
+  Shape shape;
+  int threads = 1;
+  Caches caches;
+  void* workspace = nullptr;  ///< workspace_bytes() of it, on a 4 KiB boundary, kept between calls
+  void* state = nullptr;      ///< what open() returned
+};
+
+/// One dtype of a variant: functions over whole matrices with `plan.threads` threads, any size >=
+/// 1; `run` is null where the dtype is not done. Z is overwritten, never read. `scales` holds one
+/// fp32 per output column (bf16xs8), else null.
+template <class X, class Y, class Z>
+struct Routine {
+  void (*run)(const Plan&, const X* x, const Y* y, const float* scales, Z* z) = nullptr;
+
+  /// Weights brought into the variant's own order before the timed call (pack:pre); null where
+  /// there is no such way. `packed` is packed_bytes() of memory on a 4 KiB boundary.
+  std::int64_t (*packed_bytes)(const Plan&) = nullptr;
+  void (*pack)(const Plan&, const Y* y, const float* scales, void* packed) = nullptr;
+  void (*run_packed)(const Plan&, const X* x, const void* packed, const float* scales,
+                     Z* z) = nullptr;
+
+  /// Null: needs none.
+  std::int64_t (*workspace_bytes)(const Plan&) = nullptr;
+  /// Null: not known, as for a library; then only compulsory traffic is modelled.
+  Tiles (*tiles)(const Plan&) = nullptr;
+  /// State that outlives a call, such as a library's compiled primitive; null: none.
+  std::shared_ptr<void> (*open)(const Plan&, bool packed) = nullptr;
+};
+
+struct Kernel {
+  const char* exec_unit;  ///< the unit that it issues to
+  Routine<double, double, double> f64 = {};
+  Routine<float, float, float> f32 = {};
+  Routine<bf16, bf16, float> bf16_f32 = {};
+  Routine<std::int8_t, std::int8_t, std::int32_t> s8_s32 = {};
+  Routine<bf16, std::int8_t, float> bf16_s8 = {};
+  /// dtype of the compute roof: "f32" where bf16 is widened, "bf16" with bf16 instructions.
+  const char* bf16_roof = "f32";
+  const char* bf16_s8_roof = "f32";
+  /// Largest work that is offered for it, FLOP; 0: any. For rungs that would take seconds a call.
+  double max_flops = 0;
+  /// Largest M that is offered for it; 0: any.
+  std::int64_t max_m = 0;
+  /// Further `key=value;` text for the label, e.g. "library=OpenBLAS 0.3.21 Haswell;"; may be null.
+  std::string (*label)() = nullptr;
+};
+
+/// 2MNK operations a product; every operand once, by its own element size, and the scales.
+constexpr Cost cost(const Shape& s, const ElementBytes& e) {
+  const double m = static_cast<double>(s.m), n = static_cast<double>(s.n),
+               k = static_cast<double>(s.k), batch = static_cast<double>(s.batch);
+  return {2.0 * m * n * k * batch, batch * (e.x * m * k + e.y * k * n + e.z * m * n + e.scale * n)};
+}
+
+/// K beyond which 32-bit sums of int8 products could overflow: 131071 * 128 * 128 < 2^31.
+inline constexpr std::int64_t kMaxKS8 = (std::int64_t{1} << 17) - 1;
+
+}  // namespace kernels::matmul
