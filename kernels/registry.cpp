@@ -12,16 +12,43 @@
 #define IF_CUDA(...)
 #endif
 
+// What a build for this architecture has, by what a kernel needs.
+#define KEEP(...) __VA_ARGS__
+#define DROP(...)
+#if defined(__x86_64__)
+#define IF_X86 KEEP
+#else
+#define IF_X86 DROP
+#endif
+#if defined(__aarch64__)
+#define IF_ARM KEEP
+#else
+#define IF_ARM DROP
+#endif
+#define IF_none KEEP
+#define IF_avx2 IF_X86
+#define IF_avx512 IF_X86
+#define IF_avx512_bf16 IF_X86
+#define IF_avx512_vnni IF_X86
+#define IF_avx_vnni IF_X86
+#define IF_neon IF_ARM
+#define IF_neon_dotprod IF_ARM
+#define IF_neon_bf16 IF_ARM
+#define IF_openblas KEEP
+#define IF_blis KEEP
+#define IF_onednn KEEP
+#define IF_mkl KEEP
+
 #define OPERATION(op, what)         \
   namespace op {                    \
   extern const Operation operation; \
   }
 #define GPU_OPERATION(op, what) IF_CUDA(namespace op { extern const Operation gpu_operation; })
 #define KERNEL(op, variant, needs, threads, idea) \
-  namespace op {                                  \
-  struct Kernel;                                  \
-  extern const Kernel variant;                    \
-  }
+  IF_##needs(namespace op {                       \
+    struct Kernel;                                \
+    extern const Kernel variant;                  \
+  })
 #define GPU_KERNEL(op, variant, needs, idea) \
   IF_CUDA(namespace op {                     \
     struct GpuKernel;                        \
@@ -54,7 +81,7 @@ const KernelInfo kKernels[] = {
 #define OPERATION(op, what)
 #define GPU_OPERATION(op, what)
 #define KERNEL(op, variant, needs, threads, idea) \
-  {#op, #variant, Need::needs, Threads::threads, idea, &op::variant},
+  IF_##needs({#op, #variant, Need::needs, Threads::threads, idea, &op::variant}, )
 #define GPU_KERNEL(op, variant, needs, idea) \
   IF_CUDA({#op, #variant, Need::needs, Threads::one, idea, &op::variant}, )
 #include "kernels/kernels.def"

@@ -47,6 +47,24 @@ float dot_bf16_widened(const bf16* x, const bf16* y, std::int64_t n) {
   return total;
 }
 
+/// With an instruction that multiplies bf16 pairs and adds them in fp32.
+template <class B>
+float dot_bf16_native(const bf16* x, const bf16* y, std::int64_t n) {
+  constexpr int kChains = 8, kStep = kChains * B::kWidth;
+  typename B::V acc[kChains];
+  for (auto& a : acc) a = B::zero();
+  std::int64_t i = 0;
+  for (; i + kStep <= n; i += kStep)
+#pragma GCC unroll 8
+    for (int c = 0; c < kChains; ++c)
+      acc[c] = B::dot(acc[c], x + i + c * B::kWidth, y + i + c * B::kWidth);
+  for (int half = kChains / 2; half > 0; half /= 2)
+    for (int c = 0; c < half; ++c) acc[c] = B::add(acc[c], acc[c + half]);
+  float total = B::sum(acc[0]);
+  for (; i < n; ++i) total += static_cast<float>(x[i]) * static_cast<float>(y[i]);
+  return total;
+}
+
 template <class I>
 std::int64_t dot_s8(const std::int8_t* x, const std::int8_t* y, std::int64_t n) {
   constexpr int kChains = 4, kStep = kChains * I::kWidth;

@@ -1,0 +1,99 @@
+// 512-bit vectors (AVX-512 F, BW, DQ, VL): the interface of avx2.hpp. In an unnamed namespace,
+// because a function compiled with -mavx512f must never be merged with one that was not.
+#pragma once
+
+// GCC 12 takes the "undefined" operand of its own AVX-512 intrinsics for a use of an uninitialised
+// variable (gcc.gnu.org/PR105593).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <immintrin.h>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#include <cstdint>
+
+#include "kernels/dtype.hpp"
+
+namespace kernels {
+namespace {
+
+struct Avx512 {
+  static constexpr const char* kUnit = "simd-avx512";
+
+  struct F64 {
+    using T = double;
+    using V = __m512d;
+    static constexpr int kWidth = 8;
+    static V zero() { return _mm512_setzero_pd(); }
+    static V set1(double x) { return _mm512_set1_pd(x); }
+    static V load(const double* p) { return _mm512_loadu_pd(p); }
+    static void store(double* p, V v) { _mm512_storeu_pd(p, v); }
+    static void stream(double* p, V v) { _mm512_stream_pd(p, v); }
+    static V add(V a, V b) { return _mm512_add_pd(a, b); }
+    static V mul(V a, V b) { return _mm512_mul_pd(a, b); }
+    static V fma(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
+    static double sum(V v) { return _mm512_reduce_add_pd(v); }
+  };
+
+  struct F32 {
+    using T = float;
+    using V = __m512;
+    static constexpr int kWidth = 16;
+    static V zero() { return _mm512_setzero_ps(); }
+    static V set1(float x) { return _mm512_set1_ps(x); }
+    static V load(const float* p) { return _mm512_loadu_ps(p); }
+    static V load(const bf16* p) {
+      const __m256i h = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+      return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
+    }
+    static V load(const std::int8_t* p) {
+      const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+      return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(b));
+    }
+    static void store(float* p, V v) { _mm512_storeu_ps(p, v); }
+    static void stream(float* p, V v) { _mm512_stream_ps(p, v); }
+    static V add(V a, V b) { return _mm512_add_ps(a, b); }
+    static V mul(V a, V b) { return _mm512_mul_ps(a, b); }
+    static V max(V a, V b) { return _mm512_max_ps(a, b); }
+    static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
+    /// 32 values as two vectors: the even ones, then the odd ones.
+    static void load_even_odd(const bf16* p, V& even, V& odd) {
+      const __m512i w = _mm512_loadu_si512(p);
+      even = _mm512_castsi512_ps(_mm512_slli_epi32(w, 16));
+      odd = _mm512_castsi512_ps(
+          _mm512_and_si512(w, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+    }
+    static float sum(V v) { return _mm512_reduce_add_ps(v); }
+    static float max_of(V v) { return _mm512_reduce_max_ps(v); }
+  };
+
+  /// Signed bytes multiplied in pairs into 32-bit lanes: 64 products a step, two vpmaddwd.
+  struct S8 {
+    using V = __m512i;
+    static constexpr int kWidth = 64;
+    /// Each step adds at most 4 * 128 * 128 to a lane.
+    static constexpr int kMaxSteps = 1 << 14;
+    static V zero() { return _mm512_setzero_si512(); }
+    static V dot(V acc, const std::int8_t* x, const std::int8_t* y) {
+      const auto widen = [](const std::int8_t* p) {
+        return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+      };
+      acc = _mm512_add_epi32(acc, _mm512_madd_epi16(widen(x), widen(y)));
+      return _mm512_add_epi32(acc, _mm512_madd_epi16(widen(x + 32), widen(y + 32)));
+    }
+    static std::int64_t sum(V v) {
+      alignas(64) std::int32_t lanes[16];
+      _mm512_store_si512(lanes, v);
+      std::int64_t total = 0;
+      for (const std::int32_t lane : lanes) total += lane;
+      return total;
+    }
+  };
+};
+
+}  // namespace
+}  // namespace kernels
