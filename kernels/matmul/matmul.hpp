@@ -13,7 +13,7 @@ namespace kernels::matmul {
 
 struct Shape {
   std::int64_t m, n, k;
-  std::int64_t batch = 1;
+  std::int64_t batch = 1;  ///< a variant sees 1 and is called once for each
 };
 
 /// Element sizes of one dtype, bytes; `scale` per output column (fp32 where Y is quantised).
@@ -21,12 +21,19 @@ struct ElementBytes {
   int x, y, z, scale = 0;
 };
 
-/// The tiles that a variant uses on one shape, in elements: register tile mr x nr, panels kc deep,
-/// mc x kc of X and kc x nc of Y per pass. `*_packed` are the element sizes inside the packed
-/// panels; 0: the operand is not packed in the call and is read where it lies.
+/// One level's tile of Z and the depth of K that it is summed over, elements; 0: not tiled for it.
+struct Tile {
+  std::int64_t m = 0, n = 0, k = 0;
+};
+
+/// The tiles that a variant uses on one shape. `l1` is the register tile: what the core loads and
+/// stores follows from it. `l2` is the tile for which L1 keeps its operand, so that it sets what L1
+/// fetches from L2, and `l3` likewise for L2. `*_packed` are the element sizes inside the packed
+/// panels; 0: the operand is read where it lies.
 struct Tiles {
-  std::int64_t mr = 1, nr = 1, kc = 0, mc = 0, nc = 0;
+  Tile l1, l2, l3;
   int x_packed = 0, y_packed = 0;
+  bool y_prepacked = false;  ///< the panels of Y are made before the call
 };
 
 /// What a variant knows of one bound case. Made once, before anything is timed.
@@ -54,8 +61,8 @@ struct Routine {
 
   /// Null: needs none.
   std::int64_t (*workspace_bytes)(const Plan&) = nullptr;
-  /// Null: not known, as for a library; then only compulsory traffic is modelled.
-  Tiles (*tiles)(const Plan&) = nullptr;
+  /// Null: not known, as for a library; then no traffic is modelled above the last cache.
+  Tiles (*tiles)(const Plan&, bool packed) = nullptr;
   /// State that outlives a call, such as a library's compiled primitive; null: none.
   std::shared_ptr<void> (*open)(const Plan&, bool packed) = nullptr;
 };
@@ -83,6 +90,36 @@ constexpr Cost cost(const Shape& s, const ElementBytes& e) {
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n),
                k = static_cast<double>(s.k), batch = static_cast<double>(s.batch);
   return {2.0 * m * n * k * batch, batch * (e.x * m * k + e.y * k * n + e.z * m * n + e.scale * n)};
+}
+
+namespace detail {
+constexpr double ceil_div(std::int64_t a, std::int64_t b) {
+  return static_cast<double>((a + b - 1) / b);
+}
+
+/// One product's bytes across one level: X once for every column of tiles, Y once for every row of
+/// tiles, Z written once and read and written again for every further step of K.
+constexpr double tile_bytes(const Shape& s, const ElementBytes& e, const Tiles& t,
+                            const Tile& tile) {
+  if (tile.m == 0) return kUnknown;
+  const double m = static_cast<double>(s.m), n = static_cast<double>(s.n),
+               k = static_cast<double>(s.k);
+  const int x = t.x_packed > 0 ? t.x_packed : e.x, y = t.y_packed > 0 ? t.y_packed : e.y;
+  double bytes = x * m * k * ceil_div(s.n, tile.n) + y * k * n * ceil_div(s.m, tile.m) +
+                 e.z * m * n * (2 * ceil_div(s.k, tile.k) - 1) + e.scale * n;
+  if (t.x_packed > 0) bytes += (e.x + t.x_packed) * m * k;
+  if (t.y_packed > 0 && !t.y_prepacked) bytes += (e.y + t.y_packed) * k * n;
+  return bytes;
+}
+}  // namespace detail
+
+/// Bytes across each level by the tiles (and by packing: source read, panel written), were every
+/// level needed; `dram` is what is compulsory. Write-allocate is not counted. The tiled formula:
+/// Z tiles m x n, tm tn (tk (e_x m k + e_y k n) + e_z m n), Z also read where K is split.
+constexpr LevelBytes tile_traffic(const Shape& s, const ElementBytes& e, const Tiles& t) {
+  const double batch = static_cast<double>(s.batch);
+  return {batch * detail::tile_bytes(s, e, t, t.l1), batch * detail::tile_bytes(s, e, t, t.l2),
+          batch * detail::tile_bytes(s, e, t, t.l3), cost(s, e).bytes};
 }
 
 /// K beyond which 32-bit sums of int8 products could overflow: 131071 * 128 * 128 < 2^31.
