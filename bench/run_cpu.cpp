@@ -12,17 +12,24 @@
 namespace bench {
 namespace {
 
-double seconds(kernels::Problem& problem, std::int64_t first, std::int64_t count) {
-  const auto start = std::chrono::steady_clock::now();
-  problem.run(first, count);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+/// The fastest of three, so that one preempted run does not end the calibration early.
+double seconds(kernels::Problem& problem, std::int64_t count) {
+  double best = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    problem.run(0, count);
+    const std::chrono::duration<double> t = std::chrono::steady_clock::now() - start;
+    best = std::min(best, t.count());
+    if (best > 1e-3) break;
+  }
+  return best;
 }
 
 /// Calls in a row that take about 50 us, so that neither the timer's loop nor, where a kernel keeps
 /// its threads for the whole batch, the parallel region weighs on short calls.
 std::int64_t calibrate(kernels::Problem& problem) {
   std::int64_t batch = 1;
-  while (batch < std::int64_t{1} << 24 && seconds(problem, 0, batch) < 50e-6) batch *= 2;
+  while (batch < std::int64_t{1} << 24 && seconds(problem, batch) < 50e-6) batch *= 2;
   return batch;
 }
 

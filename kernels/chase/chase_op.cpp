@@ -1,0 +1,121 @@
+// The latency probe as an operation. One call is one load.
+#include <omp.h>
+
+#include <numeric>
+#include <vector>
+
+#include "kernels/buffer.hpp"
+#include "kernels/chase/chase.hpp"
+#include "kernels/cost.hpp"
+#include "kernels/registry.hpp"
+
+namespace kernels::chase {
+namespace {
+
+/// Each thread's own buffer, linked into one cycle over all its lines in random order, so that no
+/// prefetcher can guess the next one.
+class Chase final : public Problem {
+ public:
+  Chase(const Kernel& kernel, const Case& c, const Caches& caches)
+      : kernel_(kernel), case_(c), caches_(caches), nodes_(c.size("size") / sizeof(Node)) {
+    if (nodes_ < 2) throw BadInput("shape: size:" + c.text("size") + " must be at least 128");
+    require_memory(static_cast<double>(c.size("size")) * c.threads * 1.1, caches);
+    blocks_.resize(c.threads);
+    at_.resize(c.threads);
+#pragma omp parallel num_threads(c.threads)
+    {
+      const int t = omp_get_thread_num();
+      blocks_[t] = allocate(nodes_ * sizeof(Node));
+      link(reinterpret_cast<Node*>(blocks_[t].get()));
+      at_[t].node = reinterpret_cast<const Node*>(blocks_[t].get());
+    }
+  }
+
+  void run(std::int64_t, std::int64_t count) override {
+#pragma omp parallel num_threads(case_.threads)
+    {
+      auto& at = at_[omp_get_thread_num()];
+      at.node = kernel_.follow(at.node, count);
+    }
+  }
+
+  std::string verify() override {
+    for (int t = 0; t < case_.threads; ++t) {
+      const auto* start = reinterpret_cast<const Node*>(blocks_[t].get());
+      if (kernel_.follow(start, nodes_) != start || kernel_.follow(start, nodes_ / 2) == start)
+        return "chase " + case_.name() + ": not one cycle over all lines";
+    }
+    return {};
+  }
+
+  /// One load of 8 bytes a thread.
+  Cost cost() const override { return {0, 8.0 * case_.threads}; }
+  LevelBytes traffic() const override {
+    return streaming_traffic(cost().bytes, working_set_bytes() / case_.threads, working_set_bytes(),
+                             caches_);
+  }
+  double working_set_bytes() const override {
+    return static_cast<double>(nodes_) * sizeof(Node) * case_.threads;
+  }
+  std::pair<std::string, std::string> exec_unit() const override {
+    return {kernel_.exec_unit, "u64"};
+  }
+
+ private:
+  struct alignas(128) At {
+    const Node* node;
+  };
+
+  /// Sattolo's shuffle gives a permutation of one single cycle.
+  void link(Node* nodes) const {
+    std::vector<std::uint32_t> order(nodes_);
+    std::iota(order.begin(), order.end(), 0u);
+    for (std::int64_t i = nodes_ - 1; i > 0; --i)
+      std::swap(order[i], order[hash(7, i) % static_cast<std::uint64_t>(i)]);
+    for (std::int64_t i = 0; i < nodes_; ++i) nodes[i].next = &nodes[order[i]];
+  }
+
+  const Kernel& kernel_;
+  Case case_;
+  Caches caches_;
+  std::int64_t nodes_;
+  std::vector<std::shared_ptr<std::byte>> blocks_;
+  std::vector<At> at_;
+};
+
+bool supports(const KernelInfo&, const Case& c) { return c.dtype == "u64"; }
+
+std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {
+  return std::make_unique<Chase>(*static_cast<const Kernel*>(info.table), c, caches);
+}
+
+Case make_case(double size, int threads, bool quick) {
+  const auto lines = static_cast<std::int64_t>(size) / static_cast<std::int64_t>(sizeof(Node));
+  return {.dtype = "u64",
+          .keys = {{"size", std::to_string(lines * sizeof(Node))}},
+          .threads = threads,
+          .quick = quick};
+}
+
+std::vector<Case> cases(const Caches& caches) {
+  std::vector<Case> all;
+  for (const int threads : {1, caches.cores}) {
+    all.push_back(make_case(0.5 * caches.l1d, threads, true));
+    all.push_back(make_case(0.5 * caches.l2, threads, true));
+    if (caches.l3 > 0) all.push_back(make_case(0.5 * caches.l3 / threads, threads, true));
+    all.push_back(make_case(1.0 * cold_footprint(caches) / threads, threads, true));
+    if (caches.cores == 1) break;
+  }
+  return all;
+}
+
+std::vector<Case> test_cases() {
+  return {make_case(128, 1, false), make_case(4096, 1, false), make_case(100 * 64, 3, false),
+          make_case(1 << 20, 2, false)};
+}
+
+}  // namespace
+
+extern const Operation operation = {cases, test_cases, supports, bind};
+
+}  // namespace kernels::chase

@@ -1,0 +1,28 @@
+// fma_peak: the most multiply-adds that an execution unit does on operands in registers. A probe
+// for the compute roofs: no memory is touched.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/op.hpp"
+
+namespace kernels::fma_peak {
+
+/// Runs `iterations` steps of independent accumulator chains on the values `one` (= 1, passed in so
+/// that no chain can be folded) and returns the sum over all lanes of all chains. Every step adds
+/// products of ones, so the sum must equal `adds_per_iteration * iterations` exactly.
+struct Chain {
+  double (*run)(std::int64_t iterations, int one) = nullptr;
+  double flops_per_iteration = 0;  ///< a multiply and an add count as two
+};
+
+/// One variant: a chain for each dtype that the unit has instructions for.
+struct Kernel {
+  const char* exec_unit;
+  Chain f64, f32, bf16, s8;
+};
+
+/// Iterations in one call: about a microsecond, small enough for exact fp32 sums.
+inline constexpr std::int64_t kIterations = 512;
+
+}  // namespace kernels::fma_peak

@@ -1,0 +1,92 @@
+// The bandwidth loops, written once over a vector type. Unrolled so that loop control and, for the
+// read, the adds' latency stay hidden behind the loads.
+#pragma once
+
+#include "kernels/stream/stream.hpp"
+
+namespace kernels::stream {
+namespace {
+
+inline constexpr int kUnroll = 16;
+
+/// Keeps one pass over the arrays from being merged with the next.
+inline void end_of_pass() { asm volatile("" ::: "memory"); }
+
+template <class F>
+float read(const float* a, std::int64_t n, std::int64_t repeats) {
+  constexpr int kChains = 8, kStep = kUnroll * F::kWidth;
+  typename F::V acc[kChains];
+  for (auto& v : acc) v = F::zero();
+  for (std::int64_t r = 0; r < repeats; ++r, end_of_pass())
+    for (std::int64_t i = 0; i < n; i += kStep)
+#pragma GCC unroll 16
+      for (int u = 0; u < kUnroll; ++u)
+        acc[u % kChains] = F::add(acc[u % kChains], F::load(a + i + u * F::kWidth));
+  float total = 0;
+  for (const auto& v : acc) total += F::sum(v);
+  return total;
+}
+
+struct Cached {
+  template <class F>
+  static void store(float* p, typename F::V v) {
+    F::store(p, v);
+  }
+  static void finish() {}
+};
+
+struct NonTemporal {
+  template <class F>
+  static void store(float* p, typename F::V v) {
+    F::stream(p, v);
+  }
+  static void finish() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+};
+
+/// a[i] = value_at(i) for vectors at i.
+template <class F, class How, class Value>
+void for_each_vector(float* a, std::int64_t n, std::int64_t repeats, Value value_at) {
+  constexpr int kStep = kUnroll * F::kWidth;
+  for (std::int64_t r = 0; r < repeats; ++r, end_of_pass())
+    for (std::int64_t i = 0; i < n; i += kStep)
+#pragma GCC unroll 16
+      for (int u = 0; u < kUnroll; ++u) {
+        const std::int64_t at = i + u * F::kWidth;
+        How::template store<F>(a + at, value_at(at));
+      }
+  How::finish();
+}
+
+template <class F, class How>
+void write(float* a, float value, std::int64_t n, std::int64_t repeats) {
+  const auto v = F::set1(value);
+  for_each_vector<F, How>(a, n, repeats, [=](std::int64_t) { return v; });
+}
+
+template <class F, class How>
+void copy(float* a, const float* b, std::int64_t n, std::int64_t repeats) {
+  for_each_vector<F, How>(a, n, repeats, [=](std::int64_t i) { return F::load(b + i); });
+}
+
+template <class F, class How>
+void triad(float* a, const float* b, const float* c, float s, std::int64_t n,
+           std::int64_t repeats) {
+  const auto vs = F::set1(s);
+  for_each_vector<F, How>(
+      a, n, repeats, [=](std::int64_t i) { return F::fma(vs, F::load(c + i), F::load(b + i)); });
+}
+
+template <class F>
+constexpr Kernel kernel_of(const char* exec_unit) {
+  return {.exec_unit = exec_unit,
+          .read = read<F>,
+          .write = write<F, Cached>,
+          .copy = copy<F, Cached>,
+          .triad = triad<F, Cached>,
+          .write_nt = write<F, NonTemporal>,
+          .copy_nt = copy<F, NonTemporal>,
+          .triad_nt = triad<F, NonTemporal>};
+}
+
+}  // namespace
+}  // namespace kernels::stream

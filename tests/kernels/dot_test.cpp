@@ -1,0 +1,92 @@
+#include "kernels/dot/dot.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/buffer.hpp"
+#include "kernels/cost.hpp"
+#include "kernels/registry.hpp"
+
+namespace kernels::dot {
+namespace {
+
+const Caches kCaches = {
+    .l1d = 32 << 10, .l2 = 512 << 10, .l3 = 4 << 20, .memory = std::int64_t{4} << 30, .cores = 2};
+
+std::vector<const KernelInfo*> dot_kernels() {
+  std::vector<const KernelInfo*> list;
+  for (const auto& kernel : all_kernels())
+    if (kernel.op == "dot" && !kernel.gpu() && missing(kernel.needs).empty())
+      list.push_back(&kernel);
+  return list;
+}
+
+TEST(DotCost, IsHandWorked) {
+  EXPECT_EQ(cost(1, 4).flops, 1);
+  EXPECT_EQ(cost(1000, 2).flops, 1999);
+  EXPECT_EQ(cost(1000, 2).bytes, 4002);
+  EXPECT_NEAR(cost(1000, 2).flops / cost(1000, 2).bytes, 0.4995, 1e-4);
+}
+
+TEST(DotTraffic, EndsAtTheLevelThatHoldsTheSet) {
+  // 2 x 3000 x 4 B = 24 kB: fits L1; 2 x 40000 x 4 = 320 kB: L2; 2.4 MB: L3; 16 MB: none.
+  const auto levels = [](double set) {
+    const LevelBytes t = streaming_traffic(set, set, set, kCaches);
+    return 1 + (t.l2 == t.l2) + (t.l3 == t.l3) + (t.dram == t.dram);
+  };
+  EXPECT_EQ(levels(24e3), 1);
+  EXPECT_EQ(levels(320e3), 2);
+  EXPECT_EQ(levels(2.4e6), 3);
+  EXPECT_EQ(levels(16e6), 4);
+}
+
+TEST(DotS8, IsExactWhereThirtyTwoBitsWouldOverflow) {
+  const std::int64_t n = 3'000'001;
+  const std::vector<std::int8_t> low(n, -128), high(n, 127);
+  for (const auto* info : dot_kernels()) {
+    const auto& kernel = *static_cast<const Kernel*>(info->table);
+    if (kernel.s8 == nullptr) continue;
+    EXPECT_EQ(kernel.s8(high.data(), high.data(), n), 127 * 127 * n) << info->variant;
+    EXPECT_EQ(kernel.s8(low.data(), low.data(), n), 128 * 128 * n) << info->variant;
+    EXPECT_EQ(kernel.s8(low.data(), high.data(), n), -128 * 127 * n) << info->variant;
+  }
+}
+
+TEST(DotReals, StaysWithinTheErrorOfItsLength) {
+  const std::int64_t n = 1001;
+  std::vector<float> x(n), y(n);
+  double exact = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    x[i] = random_value<float>(1, i);
+    y[i] = random_value<float>(2, i);
+    exact += double{x[i]} * y[i];
+  }
+  for (const auto* info : dot_kernels()) {
+    const auto& kernel = *static_cast<const Kernel*>(info->table);
+    if (kernel.f32 == nullptr) continue;
+    EXPECT_NEAR(kernel.f32(x.data(), y.data(), n), exact, n * 0x1p-24) << info->variant;
+  }
+}
+
+float skips_the_last(const float* x, const float* y, std::int64_t n) {
+  float sum = 0;
+  for (std::int64_t i = 0; i + 1 < n; ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+TEST(DotVerify, CatchesAMissingElement) {
+  const Kernel wrong = {.exec_unit = "scalar", .f32 = skips_the_last};
+  const KernelInfo info = {"dot", "wrong", Need::none, Threads::any, "", &wrong};
+  const Case c{.dtype = "f32", .keys = {{"N", "1000"}}, .threads = 1};
+  EXPECT_NE(operation_of(info).bind(info, c, kCaches)->verify(), "");
+}
+
+TEST(DotBind, RefusesWhatDoesNotFit) {
+  const KernelInfo& info = *dot_kernels().front();
+  const Case c{.dtype = "f64", .keys = {{"N", "1000000000"}}, .threads = 1};
+  EXPECT_THROW(operation_of(info).bind(info, c, kCaches), BadInput);
+}
+
+}  // namespace
+}  // namespace kernels::dot

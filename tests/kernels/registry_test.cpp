@@ -1,0 +1,99 @@
+// Every registered CPU kernel on every test case of its operation, against the oracle.
+#include "kernels/registry.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+namespace kernels {
+namespace {
+
+const Caches kCaches = {
+    .l1d = 32 << 10, .l2 = 512 << 10, .l3 = 4 << 20, .memory = std::int64_t{4} << 30, .cores = 3};
+
+class EveryKernel : public testing::TestWithParam<const KernelInfo*> {};
+
+TEST_P(EveryKernel, IsRightOnItsTestCases) {
+  const KernelInfo& kernel = *GetParam();
+  if (const auto why = missing(kernel.needs); !why.empty()) GTEST_SKIP() << why;
+  const Operation& operation = operation_of(kernel);
+  int supported = 0;
+  for (const Case& c : operation.test_cases()) {
+    if (!operation.supports(kernel, c)) continue;
+    ++supported;
+    const auto problem = operation.bind(kernel, c, kCaches);
+    ASSERT_NE(problem, nullptr) << c.name();
+    EXPECT_EQ(problem->verify(), "") << kernel.variant << " " << c.name();
+    EXPECT_GE(problem->cost().flops, 0);
+    EXPECT_TRUE(std::isfinite(problem->cost().bytes));
+    EXPECT_FALSE(problem->exec_unit().first.empty());
+    EXPECT_FALSE(problem->exec_unit().second.empty());
+  }
+  EXPECT_GT(supported, 0) << "no test case reaches this kernel";
+}
+
+TEST_P(EveryKernel, KeepsItsTrafficInOrder) {
+  const KernelInfo& kernel = *GetParam();
+  if (const auto why = missing(kernel.needs); !why.empty()) GTEST_SKIP() << why;
+  const Operation& operation = operation_of(kernel);
+  for (const Case& c : operation.test_cases()) {
+    if (!operation.supports(kernel, c)) continue;
+    const LevelBytes t = operation.bind(kernel, c, kCaches)->traffic();
+    const double levels[] = {t.l1, t.l2, t.l3, t.dram};
+    bool ended = false;
+    for (const double bytes : levels) {
+      if (std::isnan(bytes)) {
+        ended = true;
+      } else {
+        EXPECT_FALSE(ended) << c.name() << ": bytes behind the level that holds the set";
+        EXPECT_GT(bytes, 0) << c.name();
+      }
+    }
+  }
+}
+
+std::vector<const KernelInfo*> cpu_kernels() {
+  std::vector<const KernelInfo*> list;
+  for (const auto& kernel : all_kernels())
+    if (!kernel.gpu()) list.push_back(&kernel);
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryKernel, testing::ValuesIn(cpu_kernels()),
+                         [](const auto& info) {
+                           return std::string(info.param->op) + "_" +
+                                  std::string(info.param->variant);
+                         });
+
+TEST(Registry, HasNoNameTwice) {
+  std::set<std::pair<std::string_view, std::string_view>> names;
+  for (const auto& kernel : all_kernels())
+    EXPECT_TRUE(names.emplace(kernel.op, kernel.variant).second) << kernel.variant;
+}
+
+TEST(Case, RefusesBadSizes) {
+  const Case c{.dtype = "f32",
+               .keys = {{"N", "0"}, {"M", "-4"}, {"K", "12x"}, {"B", "99999999999999999999"}}};
+  const auto message = [&](const char* key) -> std::string {
+    try {
+      c.size(key);
+    } catch (const BadInput& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(message("N"), "shape: N:0 must be at least 1");
+  EXPECT_EQ(message("M"), "shape: M:-4 must be at least 1");
+  EXPECT_EQ(message("K"), "shape: K:12x is not a whole number");
+  EXPECT_EQ(message("B"), "shape: B:99999999999999999999 is too large");
+  EXPECT_EQ(message("D"), "shape: missing 'D:<number>'");
+}
+
+TEST(Case, NamesEverythingThatChangesTheWork) {
+  const Case c{.dtype = "bf16", .keys = {{"N", "64"}, {"temp", "cold"}}, .threads = 4};
+  EXPECT_EQ(c.name(), "bf16/N:64/temp:cold/threads:4");
+}
+
+}  // namespace
+}  // namespace kernels
