@@ -7,9 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 
-#include "kernels/dtype.hpp"
+#include "kernels/values.hpp"
 
 namespace kernels {
 
@@ -28,35 +27,6 @@ inline Slice slice(std::int64_t n, int part, int parts, std::int64_t grain = 1) 
     return at < n ? at : n;
   };
   return {edge(part), edge(part + 1)};
-}
-
-/// A hash of (seed, i): the same values whatever the number of threads.
-inline std::uint64_t hash(std::uint64_t seed, std::uint64_t i) {
-  std::uint64_t z = (i + 1) * 0x9e3779b97f4a7c15u + seed * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-/// Uniform in [-1, 1) for floating types, whole numbers in [-127, 127] for int8.
-template <class T>
-T random_value(std::uint64_t seed, std::uint64_t i) {
-  const std::uint64_t h = hash(seed, i);
-  if constexpr (std::is_same_v<T, std::int8_t>)
-    return static_cast<std::int8_t>(static_cast<int>(h % 255) - 127);
-  else
-    return static_cast<T>(static_cast<float>(h >> 40) * 0x1p-23f - 1.0f);
-}
-
-/// Whole numbers in [-limit, limit]: sums of their products are exact in every order as long as
-/// they stay below 2^24, so that a kernel's result must equal the oracle's to the bit.
-template <class T>
-T random_integer(std::uint64_t seed, std::uint64_t i, int limit) {
-  const int value = static_cast<int>(hash(seed, i) % (2 * limit + 1)) - limit;
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(value);
-  else
-    return static_cast<T>(static_cast<float>(value));
 }
 
 /// An array of T that lives on `threads` threads' pages: element i is written first by the thread

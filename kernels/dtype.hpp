@@ -13,14 +13,16 @@ struct bf16 {
 
   bf16() = default;
   /// Rounds to nearest, ties to even; a NaN stays a (quiet) NaN.
-  explicit bf16(float value) {
+  constexpr explicit bf16(float value) {
     const auto u = std::bit_cast<std::uint32_t>(value);
     bits = (u & 0x7fffffffu) > 0x7f800000u
                ? static_cast<std::uint16_t>((u >> 16) | 0x40u)
                : static_cast<std::uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
   }
-  explicit operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
-  explicit operator double() const { return static_cast<float>(*this); }
+  constexpr explicit operator float() const {
+    return std::bit_cast<float>(std::uint32_t{bits} << 16);
+  }
+  constexpr explicit operator double() const { return static_cast<float>(*this); }
 };
 static_assert(sizeof(bf16) == 2);
 

@@ -1,0 +1,74 @@
+#include "kernels/cuda/cublaslt.hpp"
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <glob.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace kernels::cuda {
+namespace {
+
+std::vector<std::string> candidates() {
+  // The major version of the runtime that this was built with comes first.
+#if CUDART_VERSION < 13000
+  const std::vector<std::string> names = {"libcublasLt.so.12", "libcublasLt.so.13"};
+#else
+  const std::vector<std::string> names = {"libcublasLt.so.13", "libcublasLt.so.12"};
+#endif
+  std::vector<std::string> folders = {"/usr/local/cuda/lib64/", "/usr/local/cuda/lib/",
+                                      "/usr/lib/x86_64-linux-gnu/"};
+  const auto add_wheels = [&](const std::string& prefix) {
+    for (const char* wheel : {"nvidia/cublas/lib/", "nvidia/cu13/lib/"})
+      for (const char* packages : {"site-packages/", "dist-packages/"})
+        folders.push_back(prefix + "/lib/python3*/" + packages + wheel);
+  };
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const char* root = std::getenv(variable)) add_wheels(root);
+  if (const char* home = std::getenv("HOME")) add_wheels(std::string(home) + "/.local");
+  add_wheels("/usr/local");
+  add_wheels("/usr");
+  std::vector<std::string> all = names;
+  for (const auto& folder : folders)
+    for (const auto& name : names) all.push_back(folder + name);
+  return all;
+}
+
+void* load(const std::string& pattern) {
+  if (pattern.find('/') == std::string::npos) return dlopen(pattern.c_str(), RTLD_NOW | RTLD_LOCAL);
+  glob_t found{};
+  void* handle = nullptr;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
+    for (std::size_t i = 0; i < found.gl_pathc && !handle; ++i)
+      handle = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+  globfree(&found);
+  return handle;
+}
+
+}  // namespace
+
+void* cublaslt_handle() {
+  static void* const handle = [] {
+    void* h = nullptr;
+    for (const auto& candidate : candidates())
+      if ((h = load(candidate)) != nullptr) break;
+    return h;
+  }();
+  return handle;
+}
+
+std::string missing_cublaslt() {
+#if __has_include(<cublasLt.h>)
+  if (cublaslt_handle() == nullptr) return "cuBLASLt: libcublasLt.so.12 or .13 not found";
+  for (const char* name : {"cublasLtCreate", "cublasLtMatmul", "cublasLtMatmulAlgoGetHeuristic"})
+    if (dlsym(cublaslt_handle(), name) == nullptr)
+      return std::string("cuBLASLt: the library found has no ") + name;
+  return {};
+#else
+  return "cuBLASLt: built without cublasLt.h";
+#endif
+}
+
+}  // namespace kernels::cuda

@@ -1,0 +1,104 @@
+#include "kernels/cuda/fill.hpp"
+#include "kernels/values.hpp"
+
+namespace kernels::cuda {
+namespace {
+
+template <class T>
+__host__ __device__ T make_value(std::uint64_t seed, std::uint64_t i, Values values) {
+  return values == Values::random ? random_value<T>(seed, i) : random_integer<T>(seed, i, 4);
+}
+
+template <>
+__host__ __device__ __half make_value<__half>(std::uint64_t seed, std::uint64_t i, Values values) {
+  return __float2half_rn(make_value<float>(seed, i, values));
+}
+
+template <class T>
+__global__ void fill_kernel(T* p, Layout layout, std::uint64_t seed, Values values) {
+  const std::int64_t total = layout.rows * layout.pitch;
+  const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < total; i += step) {
+    const std::int64_t row = i / layout.pitch, column = i % layout.pitch;
+    if (column < layout.columns) {
+      p[i] = make_value<T>(
+          seed, layout.transposed ? column * layout.rows + row : row * layout.columns + column,
+          values);
+    } else {
+      memset(p + i, 0xff, sizeof(T));
+    }
+  }
+}
+
+template <class T>
+void launch(void* p, const Layout& layout, std::uint64_t seed, Values values) {
+  fill_kernel<<<1024, 256>>>(static_cast<T*>(p), layout, seed, values);
+  CUDA_CHECK_LAUNCH("fill");
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+}  // namespace
+
+void fill(Type type, void* p, const Layout& layout, std::uint64_t seed, Values values) {
+  switch (type) {
+    case Type::f64:
+      return launch<double>(p, layout, seed, values);
+    case Type::f32:
+    case Type::tf32:
+      return launch<float>(p, layout, seed, values);
+    case Type::bf16:
+      return launch<bf16>(p, layout, seed, values);
+    case Type::f16:
+      return launch<__half>(p, layout, seed, values);
+    case Type::s8:
+      return launch<std::int8_t>(p, layout, seed, values);
+    case Type::s32:
+    case Type::s64:
+      throw BadInput("fill: an accumulator type is no input");
+  }
+}
+
+double value_at(Type type, std::uint64_t seed, std::uint64_t index, Values values) {
+  switch (type) {
+    case Type::f64:
+      return make_value<double>(seed, index, values);
+    case Type::f32:
+    case Type::tf32:
+      return make_value<float>(seed, index, values);
+    case Type::bf16:
+      return static_cast<double>(make_value<bf16>(seed, index, values));
+    case Type::f16:
+      return __half2float(make_value<__half>(seed, index, values));
+    case Type::s8:
+      return make_value<std::int8_t>(seed, index, values);
+    case Type::s32:
+    case Type::s64:
+      break;
+  }
+  throw BadInput("fill: an accumulator type is no input");
+}
+
+void poison(void* p, std::size_t bytes) {
+  CUDA_CHECK(cudaMemset(p, 0xff, bytes));
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+std::vector<std::byte> to_host(const void* p, std::size_t bytes) {
+  std::vector<std::byte> host(bytes);
+  CUDA_CHECK(cudaMemcpy(host.data(), p, bytes, cudaMemcpyDeviceToHost));
+  return host;
+}
+
+Type parse_type(std::string_view op, std::string_view dtype) {
+  constexpr struct {
+    std::string_view name;
+    Type type;
+  } kNames[] = {{"f64", Type::f64},   {"f32", Type::f32}, {"tf32", Type::tf32},
+                {"bf16", Type::bf16}, {"f16", Type::f16}, {"s8", Type::s8}};
+  for (const auto& [name, type] : kNames)
+    if (name == dtype) return type;
+  throw BadInput(std::string(op) + ": dtype '" + std::string(dtype) +
+                 "' (GPU kernels know: f64, f32, tf32, bf16, f16, s8)");
+}
+
+}  // namespace kernels::cuda

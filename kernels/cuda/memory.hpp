@@ -1,0 +1,34 @@
+// Memory on the device and page-locked memory on the host.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "kernels/cuda/check.hpp"
+
+namespace kernels::cuda {
+
+using Memory = std::shared_ptr<void>;
+
+/// `bytes` of device memory, 256-byte aligned, not initialised. Throws Error.
+inline Memory allocate(std::size_t bytes) {
+  void* p = nullptr;
+  CUDA_CHECK(cudaMalloc(&p, bytes == 0 ? 1 : bytes));
+  return {p, [](void* q) { cudaFree(q); }};
+}
+
+/// Page-locked host memory that the device can reach under the same address. Throws Error.
+inline Memory allocate_pinned(std::size_t bytes) {
+  void* p = nullptr;
+  CUDA_CHECK(cudaHostAlloc(&p, bytes, cudaHostAllocMapped | cudaHostAllocPortable));
+  return {p, [](void* q) { cudaFreeHost(q); }};
+}
+
+template <class T>
+T* as(const Memory& memory) {
+  return static_cast<T*>(memory.get());
+}
+
+}  // namespace kernels::cuda

@@ -1,0 +1,89 @@
+// PTX in thin wrappers, one instruction each. The only place with inline assembly for sm_80 and
+// later; Hopper's own instructions are in wgmma.cuh.
+#pragma once
+
+#include <cstdint>
+
+namespace kernels::cuda::ptx {
+
+#define PTX_INLINE __device__ __forceinline__
+
+PTX_INLINE unsigned long long global_timer_ns() {
+  unsigned long long t;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+  return t;
+}
+
+PTX_INLINE unsigned sm_id() {
+  unsigned id;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+  return id;
+}
+
+PTX_INLINE std::uint32_t shared_address(const void* p) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
+}
+
+/// 16 bytes through L2 only: data that is read once does not push anything out of L1.
+PTX_INLINE uint4 load_streaming(const void* p) {
+  uint4 v;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(p));
+  return v;
+}
+
+/// Copies 16 bytes to shared memory, of which `valid` (0..16) come from `global` and the rest is
+/// zero. Both addresses 16-byte aligned; with valid = 0 nothing is read.
+PTX_INLINE void copy_async_16(void* shared, const void* global, int valid) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),
+               "l"(global), "r"(valid)
+               : "memory");
+}
+PTX_INLINE void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// Waits until at most `N` of the groups committed last are in flight.
+template <int N>
+PTX_INLINE void copy_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+/// Four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
+PTX_INLINE void load_matrix_x4(std::uint32_t (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+/// The same, each matrix transposed.
+PTX_INLINE void load_matrix_x4_transposed(std::uint32_t (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+// Tensor cores, D += A . B, m16n8. k: 16 (bf16, f16), 8 (tf32), 32 (s8). With g = lane / 4 and
+// q = lane % 4, D holds (g, 2q), (g, 2q+1), (g+8, 2q), (g+8, 2q+1); A's registers are rows g, g+8,
+// g, g+8, the last two half a k on; B's are column g, lower and upper half of k (PTX ISA 9.7.14.5).
+#define MMA_M16N8(name, shape_and_types, scalar, constraint)                                    \
+  PTX_INLINE void name(scalar(&d)[4], const std::uint32_t(&a)[4], const std::uint32_t(&b)[2]) { \
+    asm volatile("mma.sync.aligned." shape_and_types                                            \
+                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"             \
+                 : "+" constraint(d[0]), "+" constraint(d[1]), "+" constraint(d[2]),            \
+                   "+" constraint(d[3])                                                         \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));           \
+  }
+MMA_M16N8(mma_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32", float, "f")
+MMA_M16N8(mma_f16, "m16n8k16.row.col.f32.f16.f16.f32", float, "f")
+MMA_M16N8(mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32", float, "f")
+MMA_M16N8(mma_s8, "m16n8k32.row.col.s32.s8.s8.s32", int, "r")
+#undef MMA_M16N8
+
+/// m8n8k4 in fp64: a at (g, q), b at (q, g), d at (g, 2q) and (g, 2q+1).
+PTX_INLINE void mma_f64(double (&d)[2], double a, double b) {
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+               : "+d"(d[0]), "+d"(d[1])
+               : "d"(a), "d"(b));
+}
+
+}  // namespace kernels::cuda::ptx

@@ -1,0 +1,35 @@
+// Byte models that the GPU sides share.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/op.hpp"
+
+namespace kernels::cuda {
+
+/// Traffic of kernels that read every byte once. L1 and shared memory are empty when a kernel
+/// starts, so all of it comes from L2 at least; HBM only where the sets of all rotated calls
+/// together exceed L2.
+inline LevelBytes streaming_traffic(double bytes, double total_set, const Caches& caches) {
+  LevelBytes t{.l1 = bytes, .l2 = bytes};
+  if (caches.l2 > 0 && total_set > static_cast<double>(caches.l2)) t.dram = bytes;
+  return t;
+}
+
+/// Input copies that a cold run rotates over: five times L2, so that a call finds nothing of the
+/// one that used the same copy. `set` = bytes of one call's inputs.
+inline std::int64_t cold_slots(double set, const Caches& caches) {
+  const double l2 = static_cast<double>(std::max<std::int64_t>(caches.l2, std::int64_t{32} << 20));
+  return std::max<std::int64_t>(2, static_cast<std::int64_t>(5 * l2 / set) + 1);
+}
+
+/// Throws BadInput if `bytes` of device memory are more than there is.
+inline void require_device_memory(double bytes, const Caches& caches) {
+  const double usable = 0.9 * static_cast<double>(caches.memory);
+  if (caches.memory > 0 && bytes > usable)
+    throw BadInput("shape: needs " + std::to_string(static_cast<std::int64_t>(bytes / 1e6)) +
+                   " MB, this GPU has " + std::to_string(static_cast<std::int64_t>(usable / 1e6)) +
+                   " MB free");
+}
+
+}  // namespace kernels::cuda
