@@ -11,7 +11,9 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "roofline " ROOFLINE_VERSION);
   app.require_subcommand(1);
   int exit_code = 0;
+  roofline::cli::add_analyze(app, exit_code);
   roofline::cli::add_machine(app, exit_code);
+  roofline::cli::add_report(app, exit_code);
   try {
     app.parse(argc, argv);
     return exit_code;

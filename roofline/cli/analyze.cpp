@@ -1,0 +1,80 @@
+// roofline analyze: any Google Benchmark JSON over measured ceilings.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "roofline/bench_json.hpp"
+#include "roofline/ceilings.hpp"
+#include "roofline/cli/commands.hpp"
+#include "roofline/dtype_names.hpp"
+#include "roofline/error.hpp"
+#include "roofline/overlay.hpp"
+#include "roofline/summary.hpp"
+
+namespace roofline::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> bench;
+  std::string ceilings, out;
+  RowDefaults defaults;
+};
+
+int analyze(Options options) {
+  if (auto& dtype = options.defaults.dtype; !dtype.empty()) {
+    const auto canonical = canonical_dtype(dtype);
+    if (!canonical) throw BadInput(fmt::format("--dtype '{}' is not an element type", dtype));
+    dtype = *canonical;
+  }
+  std::vector<Ceiling> ceilings;
+  if (!options.ceilings.empty()) ceilings = read_ceilings(options.ceilings);
+  const std::vector<std::filesystem::path> files(options.bench.begin(), options.bench.end());
+  const BenchData data = read_bench_json(files, options.defaults);
+  const auto points = overlay(data.benchmarks, ceilings);
+  std::string machine = data.machine;
+  if (!ceilings.empty() && !ceilings.front().machine.empty()) {
+    if (!machine.empty() && machine != ceilings.front().machine) {
+      fmt::print(stderr, "roofline: the benchmarks ran on {}, the ceilings are of {}\n", machine,
+                 ceilings.front().machine);
+    }
+    machine = ceilings.front().machine;
+  }
+  if (!options.out.empty()) roofline_table(points, machine).write(options.out);
+  if (ceilings.empty()) {
+    fmt::print(stderr, "roofline: no --ceilings and no --chip: the points have no roof\n");
+  }
+  for (const SkippedRow& row : data.skipped) {
+    fmt::print(stderr, "roofline: skipped {}: {}\n", row.name, row.reason);
+  }
+  fmt::print("{}", kernels_summary(points));
+  return 0;
+}
+
+}  // namespace
+
+void add_analyze(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "analyze",
+      "Lay any Google Benchmark JSON whose rows carry `flops` and `bytes` over ceilings");
+  const auto options = std::make_shared<Options>();
+  command->add_option("--bench", options->bench, "Google Benchmark JSON, one or more files")
+      ->required();
+  command->add_option("--ceilings", options->ceilings, "ceilings.csv of the machine it ran on");
+  command->add_option("--out", options->out, "Where roofline.csv is written");
+  command->add_option("--device", options->defaults.device, "Of rows that do not tell: cpu or gpu")
+      ->check(CLI::IsMember({"cpu", "gpu"}));
+  command->add_option("--dtype", options->defaults.dtype, "Of rows that do not tell: f32, bf16 …");
+  command->add_option("--exec-unit", options->defaults.exec_unit,
+                      "Of rows that do not tell: simd-avx2, mma … (else the best of the dtype)");
+  command->add_option("--threads", options->defaults.threads, "Of rows that do not tell (1)")
+      ->check(CLI::Range(1, 1 << 20));
+  command
+      ->add_option("--level", options->defaults.level,
+                   "Memory level of rows that have only `bytes`")
+      ->check(CLI::IsMember({"L1", "L2", "L3", "L4", "DRAM", "HBM"}));
+  command->callback([options, &exit_code] { exit_code = analyze(*options); });
+}
+
+}  // namespace roofline::cli

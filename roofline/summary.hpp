@@ -1,0 +1,24 @@
+// The tables for people that end a run or an analysis.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roofline/ceilings.hpp"
+#include "roofline/overlay.hpp"
+
+namespace roofline {
+
+/// "1.23 GFLOP/s": three digits and an SI prefix; "-" for an unknown.
+std::string with_prefix(double value, std::string_view unit);
+
+/// Peaks, read bandwidths and latencies: advertised, theory at the clock, measured, share.
+std::string ceilings_summary(const std::vector<Ceiling>& ceilings);
+
+/// For each operation, dtype, shape, temperature and thread count the fastest kernel (a library
+/// only where there is nothing else): time, rate, bound, share of its roof, against the best
+/// library. Faults are listed below the table.
+std::string kernels_summary(const std::vector<Point>& points);
+
+}  // namespace roofline
