@@ -1,0 +1,21 @@
+// The pictures of a results folder. Python draws them; this finds a Python that can.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace roofline {
+
+struct Drawn {
+  std::vector<std::filesystem::path> files;
+  std::string note;  ///< what was not drawn and why, one line; empty if all was
+};
+
+/// Draws roofline.svg, roofline.png, sweep.svg and sweep.png into a results folder from its
+/// ceilings.csv, roofline.csv and sweep.csv, replacing older ones. A machine that cannot draw (no
+/// Python with matplotlib, no script) is a note. Throws BadInput if there is no such folder, a CSV
+/// is unusable (file, line and column are named) or a picture cannot be written.
+Drawn draw(const std::filesystem::path& results_dir);
+
+}  // namespace roofline

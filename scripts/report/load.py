@@ -1,0 +1,247 @@
+"""Reads the CSVs of a results folder by field name; columns are documented in roofline/schema.hpp.
+
+An empty field is an unknown and becomes None. Whatever is wrong with a file is one BadTable that
+names the file, the line and the column.
+"""
+
+import csv
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class BadTable(Exception):
+    """One line that says what is wrong with a file."""
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """A row of ceilings.csv: FLOP/s for compute, bytes/s for bandwidth, seconds for latency."""
+
+    machine: str
+    device: str
+    resource: str
+    level: str
+    operation: str
+    dtype: str
+    exec_unit: str
+    threads: float | None
+    measured: float | None
+    theory: float | None
+    advertised: float | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of roofline.csv: one benchmark at one memory level."""
+
+    machine: str
+    device: str
+    kernel: str
+    variant: str
+    dtype: str
+    shape: str
+    temperature: str
+    threads: float | None
+    time_s: float | None
+    time_low_s: float | None
+    time_high_s: float | None
+    flops: float | None
+    level: str
+    intensity: float | None
+    flops_per_s: float | None
+    roof_flops_per_s: float | None
+    bound_by: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """A row of sweep.csv: one size of one sweep."""
+
+    machine: str
+    device: str
+    resource: str
+    level: str
+    operation: str
+    variant: str
+    dtype: str
+    threads: float | None
+    size_bytes: float
+    measured: float | None
+    low: float | None
+    high: float | None
+    plateau: bool
+
+
+class _Record:
+    """One CSV line whose fields are read by name."""
+
+    def __init__(self, path, line, fields):
+        self._path, self._line, self._fields = path, line, fields
+
+    def _fail(self, column, what):
+        raise BadTable(f"{self._path} line {self._line}, column {column}: {what}")
+
+    def text(self, column):
+        return self._fields[column]
+
+    def number(self, column):
+        text = self._fields[column].strip()
+        if not text:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            self._fail(column, f"{text[:40]!r} is not a number")
+        if not math.isfinite(value) or value < 0:
+            self._fail(column, f"{text[:40]!r} is not a finite number of at least 0")
+        return value
+
+    def required(self, column):
+        value = self.number(column)
+        if value is None:
+            self._fail(column, "is empty")
+        return value
+
+
+def _records(path, columns):
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            reader = csv.reader(file, strict=True)
+            header = next(reader, None)
+            if header is None:
+                raise BadTable(f"{path}: is empty")
+            for column in columns:
+                if column not in header:
+                    raise BadTable(f"{path}: no column {column!r}")
+            for fields in reader:
+                if len(fields) != len(header):
+                    raise BadTable(
+                        f"{path} line {reader.line_num}: {len(fields)} fields, "
+                        f"the header has {len(header)}"
+                    )
+                yield _Record(path, reader.line_num, dict(zip(header, fields)))
+    except csv.Error as error:
+        raise BadTable(f"{path} line {reader.line_num}: {error}") from None
+    except UnicodeDecodeError:
+        raise BadTable(f"{path}: is not UTF-8 text") from None
+    except OSError as error:
+        raise BadTable(f"{path}: {error.strerror}") from None
+
+
+def ceilings(path):
+    columns = (
+        "machine device resource level operation dtype exec_unit threads measured "
+        "theory_at_clock advertised verdict"
+    ).split()
+    return [
+        Ceiling(
+            machine=r.text("machine"),
+            device=r.text("device"),
+            resource=r.text("resource"),
+            level=r.text("level"),
+            operation=r.text("operation"),
+            dtype=r.text("dtype"),
+            exec_unit=r.text("exec_unit"),
+            threads=r.number("threads"),
+            measured=r.number("measured"),
+            theory=r.number("theory_at_clock"),
+            advertised=r.number("advertised"),
+            verdict=r.text("verdict"),
+        )
+        for r in _records(path, columns)
+    ]
+
+
+def roofline(path):
+    columns = (
+        "machine device kernel variant dtype shape temperature threads time_s time_low_s "
+        "time_high_s flops level intensity achieved_flops_per_s roof_flops_per_s bound_by verdict"
+    ).split()
+    return [
+        Row(
+            machine=r.text("machine"),
+            device=r.text("device"),
+            kernel=r.text("kernel"),
+            variant=r.text("variant"),
+            dtype=r.text("dtype"),
+            shape=r.text("shape"),
+            temperature=r.text("temperature"),
+            threads=r.number("threads"),
+            time_s=r.number("time_s"),
+            time_low_s=r.number("time_low_s"),
+            time_high_s=r.number("time_high_s"),
+            flops=r.number("flops"),
+            level=r.text("level"),
+            intensity=r.number("intensity"),
+            flops_per_s=r.number("achieved_flops_per_s"),
+            roof_flops_per_s=r.number("roof_flops_per_s"),
+            bound_by=r.text("bound_by"),
+            verdict=r.text("verdict"),
+        )
+        for r in _records(path, columns)
+    ]
+
+
+def sweep(path):
+    columns = (
+        "machine device resource level operation variant dtype threads size_bytes measured "
+        "measured_low measured_high plateau"
+    ).split()
+    return [
+        SweepRow(
+            machine=r.text("machine"),
+            device=r.text("device"),
+            resource=r.text("resource"),
+            level=r.text("level"),
+            operation=r.text("operation"),
+            variant=r.text("variant"),
+            dtype=r.text("dtype"),
+            threads=r.number("threads"),
+            size_bytes=r.required("size_bytes"),
+            measured=r.number("measured"),
+            low=r.number("measured_low"),
+            high=r.number("measured_high"),
+            plateau=r.text("plateau") == "1",
+        )
+        for r in _records(path, columns)
+    ]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a folder holds; `notes` says in words what it does not."""
+
+    machine: str
+    date: str
+    ceilings: list
+    rows: list
+    sweep: list
+    notes: list
+
+
+def results(folder):
+    """Reads a results folder. A missing file is a note; a broken one is a BadTable."""
+    folder = Path(folder)
+    tables, notes = {}, []
+    for name, read in (("ceilings", ceilings), ("roofline", roofline), ("sweep", sweep)):
+        path = folder / f"{name}.csv"
+        if path.exists():
+            tables[name] = read(path)
+        else:
+            tables[name] = []
+            notes.append(f"no {name}.csv")
+    everything = [row for table in tables.values() for row in table]
+    machine = everything[0].machine if everything else ""
+    date = re.search(r"\d{4}-\d{2}-\d{2}", folder.resolve().name)
+    return Results(
+        machine=machine,
+        date=date.group() if date else "",
+        ceilings=tables["ceilings"],
+        rows=tables["roofline"],
+        sweep=tables["sweep"],
+        notes=notes,
+    )
