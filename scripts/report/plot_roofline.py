@@ -30,7 +30,7 @@ def _memory_label(row):
 
 
 def _compute_labels(roofs):
-    """One label for roofs within SAME of each other: [(rate, text, a row if of one dtype)]."""
+    """One label for roofs within SAME of each other: [(rate, name, its text, a row if of one dtype)]."""
     groups = []
     for row in reversed(roofs):
         if groups and row.measured <= groups[-1][0].measured * (1 + SAME):
@@ -45,9 +45,9 @@ def _compute_labels(roofs):
         else:
             name = ", ".join(f"{row.dtype} {row.exec_unit}" for row in rows)
         star = " *" if any(_flagged(row) for row in rows) else ""
-        text = f"{style.shorten(name, 34)}\n{style.quantity(rows[0].measured, 'FLOP/s')}{star}"
+        rate = f"{style.quantity(rows[0].measured, 'FLOP/s')}{star}"
         one_dtype = len({row.dtype for row in rows}) == 1
-        labels.append((rows[0].measured, text, rows[0] if one_dtype else None))
+        labels.append((rows[0].measured, name, rate, rows[0] if one_dtype else None))
     return labels
 
 
@@ -140,8 +140,10 @@ class _Panel:
     def _ridges(self):
         for level in self.memory:
             for roof in self.compute:
+                ridge = roof.measured / level.measured
+                self.placer.add_point(*self._pixels(ridge, roof.measured))
                 self.axes.plot(
-                    [roof.measured / level.measured],
+                    [ridge],
                     [roof.measured],
                     marker="o",
                     markersize=3.4,
@@ -216,17 +218,26 @@ class _Panel:
         probe.remove()
         return extent.width, extent.height
 
+    def _fit(self, text, width):
+        """The longest beginning of a label that is no wider than `width` pixels."""
+        limit = len(text)
+        while limit > 1 and self._text_size(style.shorten(text, limit), SMALL)[0] > width:
+            limit = min(limit - 1, 60)
+        return style.shorten(text, limit)
+
     def _compute_text(self):
         """Labels in the right margin at the height of their roofs, moved apart where they meet."""
         labels = _compute_labels(self.compute)
         if not labels:
             return
-        heights = [self._pixels(self.x[1], rate)[1] for rate, _, _ in labels]
-        gap = max(self._text_size(text, SMALL)[1] for _, text, _ in labels) + 3
         right = self._pixels(self.x[1], 1)[0]
+        room = self.axes.figure.bbox.x1 - right - 18
+        heights = [self._pixels(self.x[1], label[0])[1] for label in labels]
+        texts = [f"{self._fit(name, room)}\n{rate}" for _, name, rate, _ in labels]
+        gap = max(self._text_size(text, SMALL)[1] for text in texts) + 3
         to_axes = self.axes.transAxes.inverted()
-        for height, at, (_, text, row) in zip(heights, style.spread(heights, gap), labels):
-            color = style.dtype_color(row.dtype, self.known) if row else "#444444"
+        for height, at, text, label in zip(heights, style.spread(heights, gap), texts, labels):
+            color = style.dtype_color(label[-1].dtype, self.known) if label[-1] else "#444444"
             corners = to_axes.transform([(right + 2, height), (right + 9, at), (right + 12, at)])
             self.axes.plot(
                 corners[:, 0], corners[:, 1], transform=self.axes.transAxes, color=color,
@@ -318,8 +329,8 @@ def _legend(figure, panels, known, kernels, y, height):
     """Two rows: marks and strokes, then the colours of the dtypes."""
     grey = dict(color="#555555", linestyle="none", markersize=5)
     marks = [
-        Line2D([], [], marker=style.kernel_marker(k, kernels), label=style.shorten(k, 18), **grey)
-        for k in kernels[:6]
+        Line2D([], [], marker=style.kernel_marker(k, kernels), label=style.shorten(k, 12), **grey)
+        for k in kernels[:4]
     ]
     if any(point.library for panel in panels for point in panel.points):
         marks.append(Line2D([], [], marker="o", markerfacecolor="white", label="library", **grey))

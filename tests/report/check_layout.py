@@ -32,7 +32,8 @@ from matplotlib.text import Text
 
 
 def overlaps(figure):
-    """Pairs of visible texts that share pixels, the slope labels by their turned boxes."""
+    """Pairs of visible texts that share pixels, the slope labels by their turned boxes; and texts
+    that run out of the picture."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     figure.draw(renderer)
     boxes = []
@@ -55,7 +56,13 @@ def overlaps(figure):
             extent = text.get_window_extent(renderer)
             corners = style.box(extent.x0, extent.y0, extent.width, extent.height, 0)
         boxes.append((text.get_text(), corners))
-    return [(a[0], b[0]) for a, b in itertools.combinations(boxes, 2) if style._overlap(a[1], b[1])]
+    width, height = figure.bbox.size
+    cut = [
+        (name, "edge")
+        for name, corners in boxes
+        if not all(0 <= x <= width and 0 <= y <= height for x, y in corners)
+    ]
+    return cut + [(a[0], b[0]) for a, b in itertools.combinations(boxes, 2) if style._overlap(a[1], b[1])]
 
 
 class Layout(unittest.TestCase):
