@@ -1,0 +1,15 @@
+// Which matmuls are timed and tested.
+#pragma once
+
+#include <vector>
+
+#include "kernels/op.hpp"
+
+namespace kernels::matmul {
+
+/// The suite on a machine with these caches; what its memory does not hold is left out.
+std::vector<Case> cases(const Caches& caches);
+/// Small, odd and tile-edge shapes on 1 and 3 threads, with whole-number and with real data.
+std::vector<Case> test_cases();
+
+}  // namespace kernels::matmul

@@ -1,0 +1,50 @@
+// Idea: MKL as it is found: sgemm, dgemm, gemm_bf16bf16f32, gemm_s8u8s32; gemv at M = 1.
+// Bound: packs inside the call. Its int8 product takes unsigned activations: ours are shifted by
+// 128 in the call, which its offset of A takes back.
+// A peer, not a rung.
+#include "kernels/cpu_features.hpp"
+#include "kernels/matmul/matmul_blas.hpp"
+
+namespace kernels::matmul {
+namespace {
+
+constexpr int kFixedOffset = 173;  // CblasFixOffset
+
+void s8(const Plan& plan, const std::int8_t* x, const std::int8_t* y, const float*,
+        std::int32_t* z) {
+  const auto& blas = peers::mkl();
+  blas.set_threads(plan.threads);
+  const int m = static_cast<int>(plan.shape.m), n = static_cast<int>(plan.shape.n),
+            k = static_cast<int>(plan.shape.k);
+  auto* shifted = static_cast<std::uint8_t*>(plan.workspace);
+  const std::int64_t count = plan.shape.m * plan.shape.k;
+#pragma omp parallel for num_threads(plan.threads)
+  for (std::int64_t i = 0; i < count; ++i)
+    shifted[i] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(x[i]) ^ 0x80u);
+  const std::int32_t zero = 0;
+  blas.s8u8s32_gemm(peers::kRowMajor, peers::kNoTrans, peers::kNoTrans, kFixedOffset, m, n, k, 1,
+                    shifted, k, -128, y, n, 0, 0, z, n, &zero);
+}
+
+bool offers(std::string_view dtype, int) {
+  const auto& blas = peers::mkl();
+  if (!blas.missing.empty()) return true;
+  return (dtype != "bf16" || blas.bf16_gemm != nullptr) &&
+         (dtype != "s8" || blas.s8u8s32_gemm != nullptr);
+}
+
+}  // namespace
+
+extern const Kernel mkl = {
+    .exec_unit = "",
+    .f64 = f64_routine<peers::mkl>(),
+    .f32 = f32_routine<peers::mkl>(),
+    .bf16_f32 = bf16_routine<peers::mkl>(),
+    .s8_s32 = {.run = s8,
+               .workspace_bytes = [](const Plan& plan) { return plan.shape.m * plan.shape.k; },
+               .open = check_sizes},
+    .bf16_roof = cpu_features().avx512_bf16 ? "bf16" : "f32",
+    .label = [] { return peers::mkl().label; },
+    .offers = offers};
+
+}  // namespace kernels::matmul
