@@ -1,0 +1,65 @@
+// What the kernels use and SIMDe 0.7.4 has not, or has wrong. Written with vector extensions, one
+// line each, from the pseudo-code of Intel's intrinsics guide.
+#pragma once
+
+#include <cstring>
+
+namespace emulated {
+
+template <class To, class From>
+inline To bits(const From& from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+template <class Lane, int kLanes>
+struct Vector {
+  typedef Lane Type __attribute__((vector_size(sizeof(Lane) * kLanes)));
+};
+/// Converts every lane of `from` (kLanes lanes of From) to To.
+template <class From, class To, int kLanes, class Out, class In>
+inline Out convert(const In& from) {
+  using Source = typename Vector<From, kLanes>::Type;
+  using Target = typename Vector<To, kLanes>::Type;
+  return bits<Out>(__builtin_convertvector(bits<Source>(from), Target));
+}
+
+inline __m512i cvtepi8_epi32(__m128i v) { return convert<signed char, int, 16, __m512i>(v); }
+inline __m512i cvtepu16_epi32(__m256i v) { return convert<unsigned short, int, 16, __m512i>(v); }
+inline __m512 cvtepi32_ps(__m512i v) { return convert<int, float, 16, __m512>(v); }
+/// Halves are added until one lane is left, as the intrinsic's own sequence does.
+template <class Lane, class V, class F>
+inline Lane reduce(V v, F combine) {
+  constexpr int kLanes = sizeof(V) / sizeof(Lane);
+  Lane lane[kLanes];
+  std::memcpy(lane, &v, sizeof v);
+  for (int half = kLanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) lane[i] = combine(lane[i], lane[i + half]);
+  return lane[0];
+}
+template <class Lane, class V>
+inline Lane reduce_add(V v) {
+  return reduce<Lane>(v, [](Lane a, Lane b) { return a + b; });
+}
+template <class Lane, class V>
+inline Lane reduce_max(V v) {
+  return reduce<Lane>(v, [](Lane a, Lane b) { return a > b ? a : b; });
+}
+
+}  // namespace emulated
+
+#define _mm512_cvtepi8_epi32(v) emulated::cvtepi8_epi32(v)
+#define _mm512_cvtepu16_epi32(v) emulated::cvtepu16_epi32(v)
+#define _mm512_cvtepi32_ps(v) emulated::cvtepi32_ps(v)
+#define _mm512_reduce_add_ps(v) emulated::reduce_add<float>(v)
+#define _mm512_reduce_add_pd(v) emulated::reduce_add<double>(v)
+#define _mm512_reduce_add_epi32(v) emulated::reduce_add<int>(v)
+#define _mm512_reduce_max_ps(v) emulated::reduce_max<float>(v)
+#define _mm512_stream_ps(p, v) _mm512_store_ps(p, v)
+#define _mm512_stream_pd(p, v) _mm512_store_pd(p, v)
+
+// SIMDe's alias takes four arguments, those of the masked intrinsic.
+#undef _mm512_madd_epi16
+#define _mm512_madd_epi16(a, b) simde_mm512_madd_epi16(a, b)

@@ -1,0 +1,86 @@
+// The emulated instructions against results worked out by hand from Intel's manual: a kernel that
+// agrees with a wrong emulation proves nothing.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/simd/avx512_bf16.hpp"
+#include "kernels/simd/avx512_vnni.hpp"
+
+namespace kernels {
+namespace {
+
+template <class T, class V>
+T lane(const V& v, int i) {
+  T lanes[sizeof(V) / sizeof(T)];
+  std::memcpy(lanes, &v, sizeof v);
+  return lanes[i];
+}
+
+TEST(Avx512Semantics, DpbusdTakesUnsignedTimesSignedWithoutSaturation) {
+  const __m512i r =
+      _mm512_dpbusd_epi32(_mm512_set1_epi32(7), _mm512_set1_epi8(-1), _mm512_set1_epi8(-128));
+  EXPECT_EQ(lane<std::int32_t>(r, 0), 7 - 4 * 255 * 128);
+  EXPECT_EQ(lane<std::int32_t>(r, 15), 7 - 4 * 255 * 128);
+}
+
+TEST(Avx512Semantics, MaddPairsNeighbouringWords) {
+  std::int16_t a[32] = {}, b[32] = {};
+  a[2] = 3, b[2] = -5, a[3] = 1000, b[3] = 1000;
+  const __m512i r = _mm512_madd_epi16(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
+  EXPECT_EQ(lane<std::int32_t>(r, 0), 0);
+  EXPECT_EQ(lane<std::int32_t>(r, 1), 3 * -5 + 1000 * 1000);
+}
+
+TEST(Avx512Semantics, Dpbf16PairsNeighbouringValues) {
+  bf16 x[32], y[32];
+  for (int i = 0; i < 32; ++i) x[i] = bf16(static_cast<float>(i)), y[i] = bf16(1.0f);
+  y[3] = bf16(-2.0f);
+  const auto acc = Avx512Bf16::BF16::dot(_mm512_set1_ps(0.5f), x, y);
+  EXPECT_EQ(lane<float>(acc, 0), 0.5f + 0 + 1);
+  EXPECT_EQ(lane<float>(acc, 1), 0.5f + 2 - 6);
+  EXPECT_EQ(lane<float>(acc, 15), 0.5f + 30 + 31);
+}
+
+TEST(Avx512Semantics, WideningLoadsKeepOrderAndSign) {
+  const std::int8_t s[16] = {0, -1, 2, -3, 4, -5, 6, -7, 8, -9, 10, -11, 12, -13, 127, -128};
+  bf16 b[32];
+  for (int i = 0; i < 32; ++i) b[i] = bf16(static_cast<float>(i) - 8.0f);
+  const auto from_s8 = Avx512::F32::load(s), from_bf16 = Avx512::F32::load(b);
+  Avx512::F32::V even, odd;
+  Avx512::F32::load_even_odd(b, even, odd);
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(lane<float>(from_s8, i), s[i]);
+    EXPECT_EQ(lane<float>(from_bf16, i), i - 8);
+    EXPECT_EQ(lane<float>(even, i), 2 * i - 8);
+    EXPECT_EQ(lane<float>(odd, i), 2 * i - 7);
+  }
+}
+
+TEST(Avx512Semantics, ReductionsTakeEveryLaneOnce) {
+  float f[16];
+  double d[8];
+  for (int i = 0; i < 16; ++i) f[i] = static_cast<float>(1 << i);
+  for (int i = 0; i < 8; ++i) d[i] = 1 << i;
+  EXPECT_EQ(Avx512::F32::sum(Avx512::F32::load(f)), 65535.0f);
+  EXPECT_EQ(Avx512::F64::sum(Avx512::F64::load(d)), 255.0);
+  f[5] = 1e6f;
+  EXPECT_EQ(Avx512::F32::max_of(Avx512::F32::load(f)), 1e6f);
+}
+
+/// The two ends of the offset trick, at the largest count of steps between two sums.
+TEST(Avx512Semantics, SignedBytesAreExactAtTheEndsOfTheRange) {
+  using S8 = Avx512Vnni::S8;
+  for (const int x : {-128, -127, 127})
+    for (const int y : {-128, -127, 127}) {
+      std::int8_t a[64], b[64];
+      std::memset(a, x, sizeof a), std::memset(b, y, sizeof b);
+      auto acc = S8::zero();
+      for (int step = 0; step < S8::kMaxSteps; ++step) acc = S8::dot(acc, a, b);
+      EXPECT_EQ(S8::sum(acc), std::int64_t{64} * S8::kMaxSteps * x * y) << x << " * " << y;
+    }
+}
+
+}  // namespace
+}  // namespace kernels
