@@ -9,7 +9,7 @@ namespace kernels::fma_peak {
 namespace {
 
 double madd_chains(std::int64_t iterations, int one) {
-  return run_chains<__m256i>(
+  return run_chains(
       iterations, _mm256_setzero_si256(), _mm256_set1_epi16(static_cast<short>(one)),
       [](__m256i acc, __m256i x) {
         asm("" : "+x"(x));  // or the product, the same in every chain, is computed once

@@ -11,8 +11,8 @@ namespace {
 inline constexpr int kChains = 12;
 
 /// `step(acc, one)` does one multiply-add.
-template <class V, class Step, class Sum>
-double run_chains(std::int64_t iterations, V zero, V one, Step step, Sum sum) {
+template <class V, class X, class Step, class Sum>
+double run_chains(std::int64_t iterations, V zero, X one, Step step, Sum sum) {
   V acc[kChains];
   for (auto& a : acc) a = zero;
   for (std::int64_t i = 0; i < iterations; ++i)
@@ -27,7 +27,7 @@ double run_chains(std::int64_t iterations, V zero, V one, Step step, Sum sum) {
 template <class F>
 double fma_chains(std::int64_t iterations, int one) {
   using V = typename F::V;
-  return run_chains<V>(
+  return run_chains(
       iterations, F::zero(), F::set1(static_cast<typename F::T>(one)),
       [](V acc, V x) { return F::fma(x, x, acc); },
       [](V acc) { return static_cast<double>(F::sum(acc)); });

@@ -76,16 +76,20 @@ void triad(float* a, const float* b, const float* c, float s, std::int64_t n,
       a, n, repeats, [=](std::int64_t i) { return F::fma(vs, F::load(c + i), F::load(b + i)); });
 }
 
+/// The _nt loops only where the vectors have a store past the caches.
 template <class F>
 constexpr Kernel kernel_of(const char* exec_unit) {
-  return {.exec_unit = exec_unit,
-          .read = read<F>,
-          .write = write<F, Cached>,
-          .copy = copy<F, Cached>,
-          .triad = triad<F, Cached>,
-          .write_nt = write<F, NonTemporal>,
-          .copy_nt = copy<F, NonTemporal>,
-          .triad_nt = triad<F, NonTemporal>};
+  Kernel kernel = {.exec_unit = exec_unit,
+                   .read = read<F>,
+                   .write = write<F, Cached>,
+                   .copy = copy<F, Cached>,
+                   .triad = triad<F, Cached>};
+  if constexpr (requires(float* p, typename F::V v) { F::stream(p, v); }) {
+    kernel.write_nt = write<F, NonTemporal>;
+    kernel.copy_nt = copy<F, NonTemporal>;
+    kernel.triad_nt = triad<F, NonTemporal>;
+  }
+  return kernel;
 }
 
 }  // namespace

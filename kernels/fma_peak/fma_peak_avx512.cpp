@@ -1,0 +1,27 @@
+// Idea: twelve chains of 512-bit multiply-adds; int8 by vpmaddwd and vpaddd as in avx2.
+// Bound: the 512-bit FMA pipes: two, or one where two 256-bit ones are joined.
+// Gains over avx2: the vector width.
+#include "kernels/fma_peak/fma_peak_simd.hpp"
+#include "kernels/simd/avx512.hpp"
+
+namespace kernels::fma_peak {
+namespace {
+
+double madd_chains(std::int64_t iterations, int one) {
+  return run_chains(
+      iterations, _mm512_setzero_si512(), _mm512_set1_epi16(static_cast<short>(one)),
+      [](__m512i acc, __m512i x) {
+        asm("" : "+v"(x));  // or the product, the same in every chain, is computed once
+        return _mm512_add_epi32(acc, _mm512_madd_epi16(x, x));
+      },
+      [](__m512i acc) { return static_cast<double>(Avx512::S8::sum(acc)); });
+}
+
+}  // namespace
+
+extern const Kernel avx512 = {.exec_unit = Avx512::kUnit,
+                              .f64 = fma_chain<Avx512::F64>(),
+                              .f32 = fma_chain<Avx512::F32>(),
+                              .s8 = {madd_chains, 2.0 * kChains * 32}};
+
+}  // namespace kernels::fma_peak

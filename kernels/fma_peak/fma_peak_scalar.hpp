@@ -1,0 +1,34 @@
+// Scalar multiply-add chains; the file that includes this is compiled with scalar FMA.
+#pragma once
+
+#include "kernels/fma_peak/fma_peak_simd.hpp"
+
+#if defined(__aarch64__)
+#define FLOAT_REGISTER "+w"
+#else
+#define FLOAT_REGISTER "+x"
+#endif
+
+namespace kernels::fma_peak {
+namespace {
+
+template <class T>
+double scalar_chains(std::int64_t iterations, int one) {
+  return run_chains(
+      iterations, T{0}, static_cast<T>(one),
+      [](T acc, T x) {
+        acc += x * x;                   // contracted to one instruction by -ffp-contract=fast
+        asm("" : FLOAT_REGISTER(acc));  // keeps the chains out of one vector
+        return acc;
+      },
+      [](T acc) { return static_cast<double>(acc); });
+}
+
+constexpr Kernel scalar_kernel() {
+  return {.exec_unit = "scalar",
+          .f64 = {scalar_chains<double>, 2.0 * kChains},
+          .f32 = {scalar_chains<float>, 2.0 * kChains}};
+}
+
+}  // namespace
+}  // namespace kernels::fma_peak
