@@ -1,0 +1,351 @@
+// The packed matmul, written once over an engine: an instruction set's register tile for one dtype.
+//
+// Panels. X is packed in panels of up to mr rows: for each chunk of kChunk steps of K, a row's
+// values stay together, so packing is a copy of whole vectors and the kernel broadcasts them at
+// constant offsets. Y is packed in panels of nr columns: for each group of kGroup steps (the
+// products that one instruction adds up), nr columns with their kGroup values side by side. K is
+// padded with zeros.
+//
+// Loops, in GotoBLAS's manner: K in blocks of kc, so that a kc x nr panel of Y stays in half of L1
+// while the mc x kc block of X in L2 passes over it. Rows and columns are dealt out as tasks of mc
+// rows by nc columns, taken dynamically. X panels are shared; Y panels too if there are several row
+// blocks, else each task packs its own piece of Y into L2 and uses it at once, without a barrier.
+#pragma once
+
+#include <omp.h>
+
+#include "kernels/buffer.hpp"
+#include "kernels/matmul/matmul.hpp"
+
+namespace kernels::matmul {
+namespace {
+
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+constexpr std::int64_t blocks_of(std::int64_t n, std::int64_t at_most) {
+  return (n + at_most - 1) / at_most;
+}
+constexpr std::int64_t lesser(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+constexpr std::int64_t greater(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
+
+/// One tile: R rows by the engine's nr columns, `groups` groups of K. `accumulate`: adds to Z.
+template <class E, int R>
+[[gnu::noinline]] void tile(std::int64_t groups, const typename E::Xp* x, const typename E::Yp* y,
+                            typename E::Z* z, std::int64_t ldz, std::int64_t width, bool accumulate,
+                            const float* scales) {
+  using V = typename E::V;
+  constexpr int kSteps = E::kChunk / E::kGroup, kNr = E::kVectors * E::kLanes;
+  for (int r = 0; r < R; ++r) __builtin_prefetch(z + r * ldz, 1);
+  V acc[R][E::kVectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < E::kVectors; ++v) acc[r][v] = E::zero();
+  const auto step = [&](const typename E::Xp* xs, const typename E::Yp* ys)
+      __attribute__((always_inline)) {
+    typename E::W w[E::kVectors];
+    E::load_y(ys, w);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const auto b = E::broadcast(xs + r * E::kChunk);
+#pragma GCC unroll 4
+      for (int v = 0; v < E::kVectors; ++v) acc[r][v] = E::step(acc[r][v], w[v], b);
+    }
+  };
+  for (; groups >= kSteps; groups -= kSteps) {
+#pragma GCC unroll 16
+    for (int g = 0; g < kSteps; ++g) step(x + g * E::kGroup, y + g * kNr * E::kGroup);
+    x += R * E::kChunk;
+    y += kSteps * kNr * E::kGroup;
+  }
+  for (; groups > 0; --groups, x += E::kGroup, y += kNr * E::kGroup) step(x, y);
+
+  if (width == kNr) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < E::kVectors; ++v)
+        E::put(z + r * ldz + v * E::kLanes, acc[r][v], accumulate, scales, v * E::kLanes);
+  } else {
+    alignas(64) typename E::Z out[kNr];
+    float edge_scales[kNr];
+    for (std::int64_t j = 0; scales != nullptr && j < kNr; ++j)
+      edge_scales[j] = j < width ? scales[j] : 0.0f;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < E::kVectors; ++v)
+        E::put(out + v * E::kLanes, acc[r][v], false, scales != nullptr ? edge_scales : nullptr,
+               v * E::kLanes);
+      typename E::Z* to = z + r * ldz;
+      for (std::int64_t j = 0; j < width; ++j) to[j] = accumulate ? to[j] + out[j] : out[j];
+    }
+  }
+}
+
+template <class E>
+using TileFunction = void (*)(std::int64_t, const typename E::Xp*, const typename E::Yp*,
+                              typename E::Z*, std::int64_t, std::int64_t, bool, const float*);
+
+template <class E, int R>
+constexpr TileFunction<E> pick_tile(std::int64_t rows) {
+  if constexpr (R == 1)
+    return tile<E, 1>;
+  else
+    return rows == R ? tile<E, R> : pick_tile<E, R - 1>(rows);
+}
+
+template <class E>
+struct Packed {
+  using X = typename E::X;
+  using Y = typename E::Y;
+  using Z = typename E::Z;
+  using Xp = typename E::Xp;
+  using Yp = typename E::Yp;
+  static constexpr std::int64_t kMr = E::kRows, kNr = E::kVectors * E::kLanes;
+
+  /// Everything that follows from shape, caches and threads.
+  struct Layout {
+    Shape s;
+    std::int64_t panels, columns;  ///< row panels (heights within one of each other), column panels
+    std::int64_t kc, k_blocks;     ///< steps of K a block, a multiple of kChunk; how many
+    std::int64_t mc, nc;           ///< row panels and column panels a task
+    std::int64_t pass;             ///< K blocks packed at a time
+    bool shared;                   ///< Y panels are packed once for all, not by each task
+    std::int64_t x_panel, y_panel;  ///< elements of a panel of one K block
+
+    std::int64_t row(std::int64_t panel) const { return panel * s.m / panels; }
+    std::int64_t depth(std::int64_t block) const { return lesser(kc, s.k - block * kc); }
+  };
+
+  static Layout layout(const Plan& plan, bool prepacked) {
+    const Shape& s = plan.shape;
+    const Caches& c = plan.caches;
+    const std::int64_t l1 = c.l1d > 0 ? c.l1d : 32 << 10, l2 = c.l2 > 0 ? c.l2 : 512 << 10,
+                       l3 = c.l3 > 0 ? c.l3 : l2 * c.cores;
+    Layout l{.s = s};
+    l.panels = blocks_of(s.m, kMr);
+    l.columns = blocks_of(s.n, kNr);
+    const std::int64_t kc_most = greater(E::kChunk, l1 / 2 / (kNr * std::int64_t{sizeof(Yp)}));
+    l.k_blocks = blocks_of(s.k, kc_most);
+    l.kc = round_up(blocks_of(s.k, l.k_blocks), E::kChunk);
+    l.k_blocks = blocks_of(s.k, l.kc);
+    l.x_panel = kMr * l.kc;
+    l.y_panel = kNr * l.kc;
+    const std::int64_t x_bytes = l.x_panel * std::int64_t{sizeof(Xp)},
+                       y_bytes = l.y_panel * std::int64_t{sizeof(Yp)};
+    const std::int64_t mc_most = greater(1, l2 * 2 / 5 / x_bytes);
+    const std::int64_t row_blocks = blocks_of(l.panels, mc_most);
+    l.mc = blocks_of(l.panels, row_blocks);
+    l.shared = row_blocks > 1 && !prepacked;
+    // Tasks: several a thread, but a task's piece of Y no larger than a quarter of L2.
+    const std::int64_t nc_most = greater(1, l2 / 4 / y_bytes);
+    const std::int64_t tasks = plan.threads > 1 ? 8 * plan.threads : 1;
+    l.nc = lesser(nc_most, greater(1, l.columns * row_blocks / tasks));
+    l.nc = blocks_of(l.columns, blocks_of(l.columns, l.nc));
+    // What is packed at a time stays in half of L3.
+    const std::int64_t block_bytes = l.panels * x_bytes + (l.shared ? l.columns * y_bytes : 0);
+    l.pass = lesser(l.k_blocks, greater(1, l3 / 2 / block_bytes));
+    return l;
+  }
+
+  static std::int64_t x_bytes(const Layout& l) {
+    return round_up(l.pass * l.panels * l.x_panel * std::int64_t{sizeof(Xp)}, 4096);
+  }
+  static std::int64_t y_bytes(const Layout& l, int threads) {
+    return l.shared ? l.pass * l.columns * l.y_panel * std::int64_t{sizeof(Yp)}
+                    : threads * own_y_bytes(l);
+  }
+  static std::int64_t own_y_bytes(const Layout& l) {
+    return round_up(l.nc * l.y_panel * std::int64_t{sizeof(Yp)}, 4096);
+  }
+
+  static std::int64_t workspace_bytes(const Plan& plan) {
+    const Layout l = layout(plan, false), pre = layout(plan, true);
+    return greater(x_bytes(l) + y_bytes(l, plan.threads), x_bytes(pre));
+  }
+
+  static Tiles tiles(const Plan& plan, bool prepacked) {
+    const Layout l = layout(plan, prepacked);
+    return {.l1 = {kMr, kNr, l.kc},
+            .l2 = {l.mc * kMr, kNr, l.kc},
+            .l3 = {l.mc * kMr, l.nc * kNr, l.pass * l.kc},
+            .x_packed = sizeof(Xp),
+            .y_packed = sizeof(Yp),
+            .y_prepacked = prepacked};
+  }
+
+  /// Packs `rows` rows of x, `depth` steps deep, stride ldx.
+  static void pack_x(const X* x, std::int64_t ldx, std::int64_t rows, std::int64_t depth, Xp* out) {
+    std::int64_t k = 0;
+    for (; k + E::kChunk <= depth; k += E::kChunk)
+      for (std::int64_t r = 0; r < rows; ++r, out += E::kChunk) E::pack_x(x + r * ldx + k, out);
+    if (k < depth)
+      for (std::int64_t r = 0; r < rows; ++r, out += E::kChunk) {
+        X edge[E::kChunk] = {};
+        for (std::int64_t i = k; i < depth; ++i) edge[i - k] = x[r * ldx + i];
+        E::pack_x(edge, out);
+      }
+  }
+
+  /// Packs column panels [begin, end) of `depth` rows of y, stride n. Walks a few rows of y side by
+  /// side across all panels, so that DRAM sees long streams.
+  static void pack_y(const Layout& l, const Y* y, std::int64_t depth, std::int64_t begin,
+                     std::int64_t end, Yp* out) {
+    constexpr std::int64_t kRows = 8;
+    static_assert(kRows % E::kGroup == 0);
+    for (std::int64_t k = 0; k < depth; k += kRows) {
+      const std::int64_t rows = lesser(kRows, depth - k);
+      for (std::int64_t p = begin; p < end; ++p) {
+        const Y* from = y + k * l.s.n + p * kNr;
+        Yp* to = out + (p - begin) * l.y_panel + k * kNr;
+        const bool whole = (p + 1) * kNr <= l.s.n;
+        for (std::int64_t g = 0; g < rows; g += E::kGroup, to += kNr * E::kGroup) {
+          if (whole && g + E::kGroup <= rows) {
+            E::pack_y(from + g * l.s.n, l.s.n, to);
+          } else {
+            Y edge[E::kGroup * kNr] = {};
+            for (std::int64_t i = 0; i < E::kGroup && g + i < rows; ++i)
+              for (std::int64_t j = 0; j < kNr && p * kNr + j < l.s.n; ++j)
+                edge[i * kNr + j] = from[(g + i) * l.s.n + j];
+            E::pack_y(edge, kNr, to);
+          }
+        }
+      }
+    }
+  }
+
+  /// One K block of one task: `y` are its column panels' packed data.
+  static void compute(const Layout& l, std::int64_t block, const Xp* x, const Yp* y,
+                      std::int64_t row_begin, std::int64_t row_end, std::int64_t column_begin,
+                      std::int64_t column_end, const float* scales, Z* z) {
+    const std::int64_t groups = blocks_of(l.depth(block), E::kGroup);
+    for (std::int64_t p = column_begin; p < column_end; ++p) {
+      const Yp* panel = y + (p - column_begin) * l.y_panel;
+      const std::int64_t column = p * kNr, width = lesser(kNr, l.s.n - column);
+      for (std::int64_t q = row_begin; q < row_end; ++q) {
+        const std::int64_t row = l.row(q);
+        pick_tile<E, E::kRows>(l.row(q + 1) - row)(
+            groups, x + q * l.x_panel, panel, z + row * l.s.n + column, l.s.n, width, block > 0,
+            scales != nullptr ? scales + column : nullptr);
+      }
+    }
+  }
+
+  static void multiply(const Plan& plan, const Layout& l, const X* x, const Y* y,
+                       const Yp* prepacked, const float* scales, Z* z) {
+    Xp* x_panels = static_cast<Xp*>(plan.workspace);
+    std::byte* y_space = static_cast<std::byte*>(plan.workspace) + x_bytes(l);
+    const std::int64_t row_tasks = blocks_of(l.panels, l.mc),
+                       column_tasks = blocks_of(l.columns, l.nc);
+#pragma omp parallel num_threads(plan.threads)
+    {
+      Yp* own = reinterpret_cast<Yp*>(y_space + omp_get_thread_num() * own_y_bytes(l));
+      Yp* y_panels = reinterpret_cast<Yp*>(y_space);
+      for (std::int64_t first = 0; first < l.k_blocks; first += l.pass) {
+        const std::int64_t last = lesser(first + l.pass, l.k_blocks);
+#pragma omp for schedule(dynamic, 4) nowait
+        for (std::int64_t i = 0; i < (last - first) * l.panels; ++i) {
+          const std::int64_t block = first + i / l.panels, q = i % l.panels;
+          pack_x(x + l.row(q) * l.s.k + block * l.kc, l.s.k, l.row(q + 1) - l.row(q),
+                 l.depth(block), x_panels + i * l.x_panel);
+        }
+        if (l.shared) {
+#pragma omp for schedule(dynamic, 1) nowait
+          for (std::int64_t i = 0; i < (last - first) * column_tasks; ++i) {
+            const std::int64_t block = first + i / column_tasks, p = i % column_tasks * l.nc;
+            pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, lesser(p + l.nc, l.columns),
+                   y_panels + ((block - first) * l.columns + p) * l.y_panel);
+          }
+        }
+#pragma omp barrier
+#pragma omp for schedule(dynamic, 1)
+        for (std::int64_t i = 0; i < row_tasks * column_tasks; ++i) {
+          const std::int64_t p = i / row_tasks * l.nc, p_end = lesser(p + l.nc, l.columns);
+          const std::int64_t q = i % row_tasks * l.mc, q_end = lesser(q + l.mc, l.panels);
+          for (std::int64_t block = first; block < last; ++block) {
+            const Yp* panels;
+            if (prepacked != nullptr) {
+              panels = prepacked + (block * l.columns + p) * l.y_panel;
+            } else if (l.shared) {
+              panels = y_panels + ((block - first) * l.columns + p) * l.y_panel;
+            } else {
+              pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, p_end, own);
+              panels = own;
+            }
+            compute(l, block, x_panels + (block - first) * l.panels * l.x_panel, panels, q, q_end,
+                    p, p_end, scales, z);
+          }
+        }
+      }
+    }
+  }
+
+  static void run(const Plan& plan, const X* x, const Y* y, const float* scales, Z* z) {
+    multiply(plan, layout(plan, false), x, y, nullptr, scales, z);
+  }
+
+  static std::int64_t packed_bytes(const Plan& plan) {
+    const Layout l = layout(plan, true);
+    return l.k_blocks * l.columns * l.y_panel * std::int64_t{sizeof(Yp)};
+  }
+  static void pack(const Plan& plan, const Y* y, const float*, void* packed) {
+    const Layout l = layout(plan, true);
+    const std::int64_t column_tasks = blocks_of(l.columns, l.nc);
+#pragma omp parallel for num_threads(plan.threads) schedule(dynamic)
+    for (std::int64_t i = 0; i < l.k_blocks * column_tasks; ++i) {
+      const std::int64_t block = i / column_tasks, p = i % column_tasks * l.nc;
+      pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, lesser(p + l.nc, l.columns),
+             static_cast<Yp*>(packed) + (block * l.columns + p) * l.y_panel);
+    }
+  }
+  static void run_packed(const Plan& plan, const X* x, const void* packed, const float* scales,
+                         Z* z) {
+    multiply(plan, layout(plan, true), x, nullptr, static_cast<const Yp*>(packed), scales, z);
+  }
+
+  static constexpr Routine<X, Y, Z> routine() {
+    return {.run = run,
+            .packed_bytes = packed_bytes,
+            .pack = pack,
+            .run_packed = run_packed,
+            .workspace_bytes = workspace_bytes,
+            .tiles = tiles};
+  }
+};
+
+/// Floating point: inputs widened to the accumulator's type as they are packed.
+template <class F, class XT, class YT, int Rows, int Vectors>
+struct FloatEngine {
+  using X = XT;
+  using Y = YT;
+  using Z = typename F::T;
+  using Xp = typename F::T;
+  using Yp = typename F::T;
+  using V = typename F::V;
+  using W = typename F::V;
+  static constexpr int kRows = Rows, kVectors = Vectors, kLanes = F::kWidth, kGroup = 1;
+  static constexpr int kChunk = F::kWidth > 8 ? F::kWidth : 8;
+
+  static V zero() { return F::zero(); }
+  static void load_y(const Yp* y, W (&w)[Vectors]) {
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) w[v] = F::load(y + v * kLanes);
+  }
+  static V broadcast(const Xp* x) { return F::set1(*x); }
+  static V step(V acc, W y, V x) { return F::fma(x, y, acc); }
+  static void put(Z* z, V acc, bool accumulate, const float* scales, int column) {
+    if constexpr (sizeof(Z) == sizeof(float))
+      if (scales != nullptr) acc = F::mul(acc, F::load(scales + column));
+    F::store(z, accumulate ? F::add(acc, F::load(z)) : acc);
+  }
+  static void pack_x(const X* x, Xp* out) {
+    for (int i = 0; i < kChunk; i += kLanes) F::store(out + i, F::load(x + i));
+  }
+  static void pack_y(const Y* y, std::int64_t, Yp* out) {
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) F::store(out + v * kLanes, F::load(y + v * kLanes));
+  }
+};
+
+}  // namespace
+}  // namespace kernels::matmul
