@@ -15,7 +15,8 @@ struct Drawn {
 /// Draws roofline.svg, roofline.png, sweep.svg and sweep.png into a results folder from its
 /// ceilings.csv, roofline.csv and sweep.csv, replacing older ones. A machine that cannot draw (no
 /// Python with matplotlib, no script) is a note. Throws BadInput if there is no such folder, a CSV
-/// is unusable (file, line and column are named) or a picture cannot be written.
+/// is unusable (file, line and column are named) or a picture cannot be written. Needs a
+/// SignalGuard.
 Drawn draw(const std::filesystem::path& results_dir);
 
 }  // namespace roofline

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "roofline/cli/commands.hpp"
+#include "roofline/process.hpp"
 
 namespace roofline::cli {
 
@@ -15,6 +16,7 @@ void add_report(CLI::App& app, int& exit_code) {
   const auto folder = std::make_shared<std::string>();
   command->add_option("DIR", *folder, "A results folder, as `roofline run` writes it")->required();
   command->callback([folder, &exit_code] {
+    const SignalGuard guard;
     const auto drawn = draw(*folder);
     for (const auto& file : drawn.files) fmt::print("{}\n", file.string());
     if (!drawn.note.empty()) fmt::print("{}\n", drawn.note);

@@ -12,14 +12,6 @@ from pathlib import Path
 
 import load
 
-try:
-    import plot_roofline
-    import plot_sweep
-except ModuleNotFoundError as error:
-    if error.name != "matplotlib":
-        raise
-    sys.exit(3)
-
 
 def _write(path, data):
     """Renamed into place, so that a full disk leaves no half a picture."""
@@ -53,6 +45,13 @@ def main(arguments):
         results = load.results(folder)
         if not (results.ceilings or results.rows or results.sweep):
             raise load.BadTable(f"{folder}: no rows in ceilings.csv, roofline.csv or sweep.csv")
+        try:
+            import plot_roofline
+            import plot_sweep
+        except ModuleNotFoundError as error:
+            if error.name != "matplotlib":
+                raise
+            return 3
         _save(plot_roofline.draw(results), folder, "roofline")
         sweep = plot_sweep.draw(results)
         if sweep:

@@ -31,15 +31,20 @@ def all_core_threads(results, device):
 
 
 def memory_roofs(results, device):
-    """The fastest measured operation of each level on the whole device, inner level first."""
+    """The fastest measured read of each level on the whole device, inner level first.
+
+    Reads are what roofline.csv holds kernels against; another operation stands in for a missing
+    one.
+    """
     threads = all_core_threads(results, device)
+    better = lambda row: (row.operation == "read", row.measured)
     best = {}
     for row in results.ceilings:
         if (row.device, row.resource) != (device, "bandwidth") or not row.measured:
             continue
         if row.threads is not None and row.threads != threads:
             continue
-        if row.level not in best or row.measured > best[row.level].measured:
+        if row.level not in best or better(row) > better(best[row.level]):
             best[row.level] = row
     return sorted(best.values(), key=lambda row: level_order(row.level))
 
