@@ -53,6 +53,18 @@ struct Avx2 {
     static V mul(V a, V b) { return _mm256_mul_ps(a, b); }
     static V max(V a, V b) { return _mm256_max_ps(a, b); }
     static V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
+    static V sub(V a, V b) { return _mm256_sub_ps(a, b); }
+    static V round(V v) { return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+    /// 2^v for whole v in [-126, 127].
+    static V pow2(V v) {
+      const __m256i biased = _mm256_add_epi32(_mm256_cvtps_epi32(v), _mm256_set1_epi32(127));
+      return _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23));
+    }
+    /// p[0..3] = the sums of a, b, c and d.
+    static void store_sums(float* p, V a, V b, V c, V d) {
+      const V s = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+      _mm_storeu_ps(p, _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1)));
+    }
     /// 16 values as two vectors: the even ones, then the odd ones. One load and two cheap
     /// operations where two widening loads would cost four.
     static void load_even_odd(const bf16* p, V& even, V& odd) {

@@ -60,6 +60,21 @@ struct Avx512 {
     static V mul(V a, V b) { return _mm512_mul_ps(a, b); }
     static V max(V a, V b) { return _mm512_max_ps(a, b); }
     static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
+    static V sub(V a, V b) { return _mm512_sub_ps(a, b); }
+    static V round(V v) {
+      return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    }
+    /// 2^v for whole v in [-126, 127].
+    static V pow2(V v) { return _mm512_scalef_ps(set1(1.0f), v); }
+    /// p[0..3] = the sums of a, b, c and d.
+    static void store_sums(float* p, V a, V b, V c, V d) {
+      const auto half = [](V v) {
+        return _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+      };
+      const __m256 s = _mm256_hadd_ps(_mm256_hadd_ps(half(a), half(b)),
+                                      _mm256_hadd_ps(half(c), half(d)));
+      _mm_storeu_ps(p, _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1)));
+    }
     /// 32 values as two vectors: the even ones, then the odd ones.
     static void load_even_odd(const bf16* p, V& even, V& odd) {
       const __m512i w = _mm512_loadu_si512(p);

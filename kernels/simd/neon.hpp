@@ -51,6 +51,17 @@ struct Neon {
     static V mul(V a, V b) { return vmulq_f32(a, b); }
     static V max(V a, V b) { return vmaxq_f32(a, b); }
     static V fma(V a, V b, V c) { return vfmaq_f32(c, a, b); }
+    static V sub(V a, V b) { return vsubq_f32(a, b); }
+    static V round(V v) { return vrndnq_f32(v); }
+    /// 2^v for whole v in [-126, 127].
+    static V pow2(V v) {
+      const int32x4_t biased = vaddq_s32(vcvtq_s32_f32(v), vdupq_n_s32(127));
+      return vreinterpretq_f32_s32(vshlq_n_s32(biased, 23));
+    }
+    /// p[0..3] = the sums of a, b, c and d.
+    static void store_sums(float* p, V a, V b, V c, V d) {
+      vst1q_f32(p, vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d)));
+    }
     /// 8 values as two vectors: the even ones, then the odd ones.
     static void load_even_odd(const bf16* p, V& even, V& odd) {
       const uint32x4_t w =

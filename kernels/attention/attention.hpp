@@ -1,0 +1,91 @@
+// attention: decode attention, one query token for each sequence over its KV cache.
+//   out[b][n][:] = sum_t softmax_t(q[b][n] . k[b][n / group][t] / sqrt(head_dim)) v[b][n /
+//   group][t]
+// q and out are fp32 [batch][heads][head_dim]; the dtype of a case is that of the cache. int8 has
+// one fp32 scale for each (token, kv head), for K and for V apart: a value is scale * int8.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/dtype.hpp"
+#include "kernels/op.hpp"
+
+namespace kernels::attention {
+
+struct Shape {
+  std::int64_t batch, context, heads, kv_heads, head_dim;
+  std::int64_t page = 0;  ///< tokens a page; 0: contiguous
+};
+
+/// A call's arguments. The cache is a pool of pages [page][kv_head][token in page][head_dim], K and
+/// V apart, and the scales follow the same order without head_dim. Contiguous
+/// ([batch][kv_head][token][head_dim], head-major) is the pool with one page of `context` tokens a
+/// sequence, in order. Plain fields only: files of several instruction sets read this.
+template <class T>
+struct Args {
+  std::int64_t batch, context, heads, kv_heads, head_dim;
+  std::int64_t page_tokens;     ///< the context where contiguous
+  std::int64_t sequence_pages;  ///< pages of one sequence
+  const std::int32_t* table;    ///< [batch][sequence_pages] pages of the pool; null: in order
+  const float* q;               ///< [batch][heads][head_dim]
+  const T *k, *v;
+  const float *k_scale, *v_scale;  ///< int8 only, else null
+  float* out;                      ///< [batch][heads][head_dim]
+  std::int64_t chunk_tokens;       ///< of one piece of work, in the rungs that split the context
+  float* scratch;                  ///< scratch_floats()
+  int threads;
+};
+
+/// One variant; null where it does not do the dtype. Inputs are finite, context >= 1, heads a
+/// multiple of kv_heads.
+struct Kernel {
+  const char* exec_unit;
+  void (*f32)(const Args<float>&) = nullptr;
+  void (*bf16)(const Args<kernels::bf16>&) = nullptr;
+  void (*s8)(const Args<std::int8_t>&) = nullptr;
+  /// Most query heads on one kv head; 0: any number.
+  int max_group = 0;
+  /// False: head_dim 64 and 128 only, as the register tiles are fixed.
+  bool any_head_dim = false;
+  /// Far too slow for the large cases, which it leaves out.
+  bool naive = false;
+  /// dtype of the compute roof: that of the multiply-adds, not of the cache.
+  const char* roof = "f32";
+  const char* s8_roof = "f32";
+};
+
+/// Largest relative error of the SIMD rungs' exponential (attention_exp.hpp; std::exp is closer).
+inline constexpr double kExpError = 4e-7;
+
+/// 4 b N S H: a multiply and an add for each score and each value. Softmax is not counted.
+/// Bytes: the cache and its scales, the block table, q and out, each once.
+constexpr Cost cost(const Shape& s, int element_bytes, int scale_bytes) {
+  const double rows = 2.0 * s.batch * s.kv_heads * s.context;
+  const double queries = 2.0 * s.batch * s.heads * s.head_dim * 4;
+  const double table = s.page > 0 ? 4.0 * s.batch * ((s.context + s.page - 1) / s.page) : 0.0;
+  return {4.0 * s.batch * s.heads * s.context * s.head_dim,
+          rows * (s.head_dim * element_bytes + scale_bytes) + table + queries};
+}
+
+/// Tokens of one piece of work when the context is split: enough pieces that each thread gets
+/// several to balance with, none so small that its own set-up and the combination weigh.
+constexpr std::int64_t chunk_tokens(const Shape& s, int threads) {
+  constexpr std::int64_t kPiecesPerThread = 8, kSmallest = 256, kGrain = 64;
+  const std::int64_t items = s.batch * s.kv_heads;
+  const std::int64_t chunks = (kPiecesPerThread * threads + items - 1) / items;
+  const std::int64_t even = (s.context + chunks - 1) / chunks;
+  const std::int64_t wanted = even < kSmallest ? kSmallest : even;
+  return (wanted + kGrain - 1) / kGrain * kGrain;
+}
+
+/// What every variant may need between its steps: a row of scores a thread, or for each head and
+/// chunk a partial result with its maximum and sum.
+constexpr std::int64_t scratch_floats(const Shape& s, int threads) {
+  const std::int64_t chunk = chunk_tokens(s, threads);
+  const std::int64_t chunks = (s.context + chunk - 1) / chunk;
+  const std::int64_t partials = s.batch * s.heads * chunks * (s.head_dim + 2);
+  const std::int64_t scores = s.context * threads;
+  return partials > scores ? partials : scores;
+}
+
+}  // namespace kernels::attention

@@ -1,0 +1,425 @@
+// Decode attention as an operation: its cases, its inputs, its oracle.
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <sstream>
+#include <vector>
+
+#include "kernels/attention/attention.hpp"
+#include "kernels/buffer.hpp"
+#include "kernels/cost.hpp"
+#include "kernels/registry.hpp"
+
+namespace kernels::attention {
+namespace {
+
+constexpr std::int64_t kPage = 16;
+/// Above this many multiply-adds the oracle takes a sample of the heads.
+constexpr double kFullOracle = 2e9;
+/// The scalar rungs take part up to this many operations a call, a few tenths of a second.
+constexpr double kNaiveFlops = 5e8;
+
+Shape shape_of(const Case& c) {
+  for (const auto& [key, value] : c.keys)
+    if (constexpr std::array kKeys = {"batch", "context", "heads", "kv_heads", "head_dim", "layout",
+                                      "page", "temp"};
+        std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
+      throw BadInput("shape: attention has no '" + key +
+                     "' (known: batch, context, heads, kv_heads, head_dim, layout, page, temp)");
+  Shape s{.batch = c.size("batch"),
+          .context = c.size("context"),
+          .heads = c.size("heads"),
+          .kv_heads = c.size("kv_heads"),
+          .head_dim = c.size("head_dim")};
+  const std::string layout = c.text("layout", "contiguous"), temp = c.text("temp", "warm");
+  if (layout != "contiguous" && layout != "paged")
+    throw BadInput("shape: layout:" + layout + " (known: contiguous, paged)");
+  if (temp != "warm" && temp != "cold")
+    throw BadInput("shape: temp:" + temp + " (known: warm, cold)");
+  if (layout == "paged") s.page = c.text("page").empty() ? kPage : c.size("page");
+  if (layout == "contiguous" && !c.text("page").empty())
+    throw BadInput("shape: page:" + c.text("page") + " needs layout:paged");
+  if (s.heads % s.kv_heads != 0)
+    throw BadInput("shape: heads:" + std::to_string(s.heads) +
+                   " is not a multiple of kv_heads:" + std::to_string(s.kv_heads));
+  return s;
+}
+
+template <class T>
+constexpr bool kScaled = std::is_same_v<T, std::int8_t>;
+
+/// Inputs: queries of deviation 2 and keys of deviation 1 give scores of deviation 2, so that the
+/// softmax is neither uniform nor one-hot. The first and the last token and the edge of the first
+/// page point along their queries, far enough that each carries weight: leaving one out shows.
+template <class T>
+class Attention final : public Problem {
+ public:
+  using Function = void (*)(const Args<T>&);
+
+  Attention(const Kernel& kernel, Function function, const Case& c, const Caches& caches)
+      : kernel_(kernel), function_(function), case_(c), caches_(caches), shape_(shape_of(c)) {
+    const Shape& s = shape_;
+    const double bytes = cost().bytes;
+    slots_ = c.cold() ? static_cast<std::int64_t>(cold_footprint(caches) / bytes) + 1 : 1;
+    page_tokens_ = s.page > 0 ? s.page : s.context;
+    sequence_pages_ = (s.context + page_tokens_ - 1) / page_tokens_;
+    require_memory(bytes * page_tokens_ * sequence_pages_ / s.context * slots_, caches);
+
+    if (s.page > 0) {
+      table_ = Buffer<std::int32_t>(s.batch * sequence_pages_, 1,
+                                    [](std::int64_t i) { return static_cast<std::int32_t>(i); });
+      for (std::int64_t i = table_.size() - 1; i > 0; --i)
+        std::swap(table_[i], table_[hash(7, i) % (i + 1)]);
+    }
+    const float root3 = std::sqrt(3.0f);
+    const std::int64_t outputs = s.batch * s.heads * s.head_dim;
+    q_ = Buffer<float>(outputs, c.threads,
+                       [&](std::int64_t i) { return 2 * root3 * random_value<float>(1, i); });
+    out_ = Buffer<float>(outputs, c.threads, [](std::int64_t) { return 0.0f; });
+    scratch_ =
+        Buffer<float>(scratch_floats(s, c.threads), c.threads, [](std::int64_t) { return 0.0f; });
+    const std::int64_t rows = s.batch * sequence_pages_ * s.kv_heads * page_tokens_;
+    cache_.resize(slots_);
+    for (auto& slot : cache_) fill(slot, rows, root3);
+  }
+
+  void run(std::int64_t first, std::int64_t count) override {
+    for (std::int64_t i = first; i < first + count; ++i) function_(args(i % slots_));
+  }
+
+  std::string verify() override {
+    const Shape& s = shape_;
+    std::fill_n(out_.data(), out_.size(), std::numeric_limits<float>::quiet_NaN());
+    std::fill_n(scratch_.data(), scratch_.size(), std::numeric_limits<float>::quiet_NaN());
+    run(slots_ - 1, 1);
+    const std::int64_t all = s.batch * s.heads;
+    const double work = 2.0 * all * s.context * s.head_dim;
+    const std::int64_t step = static_cast<std::int64_t>(std::ceil(work / kFullOracle));
+    std::string wrong;
+#pragma omp parallel for num_threads(case_.threads) schedule(dynamic)
+    for (std::int64_t i = 0; i <= (all - 1) / step + 1; ++i) {
+      const std::int64_t head = std::min(i * step, all - 1);
+      std::string found = check_head(head);
+#pragma omp critical
+      if (!found.empty()) wrong = std::move(found);
+    }
+    return wrong;
+  }
+
+  Cost cost() const override { return attention::cost(shape_, sizeof(T), kScaled<T> ? 4 : 0); }
+
+  LevelBytes traffic() const override {
+    return streaming_traffic(cost().bytes, working_set_bytes() / case_.threads, working_set_bytes(),
+                             caches_);
+  }
+
+  double working_set_bytes() const override { return cost().bytes * slots_; }
+
+  std::pair<std::string, std::string> exec_unit() const override {
+    return {kernel_.exec_unit, kScaled<T> ? kernel_.s8_roof : kernel_.roof};
+  }
+
+ private:
+  struct Cache {
+    Buffer<T> k, v;
+    Buffer<float> k_scale, v_scale;
+  };
+
+  /// Every slot holds the same values: it is other memory, which is what a cold run needs.
+  void fill(Cache& to, std::int64_t rows, float root3) {
+    const auto value = [&](std::uint64_t seed, float amplitude) {
+      return [=](std::int64_t i) {
+        if constexpr (kScaled<T>)
+          return random_value<T>(seed, i);
+        else
+          return static_cast<T>(amplitude * random_value<float>(seed, i));
+      };
+    };
+    const int threads = case_.threads;
+    const std::int64_t n = rows * shape_.head_dim;
+    if (&to == &cache_.front()) {
+      to.k = Buffer<T>(n, threads, value(2, root3));
+      to.v = Buffer<T>(n, threads, value(3, 1.0f));
+    } else {
+      const T *k = cache_.front().k.data(), *v = cache_.front().v.data();
+      to.k = Buffer<T>(n, threads, [=](std::int64_t i) { return k[i]; });
+      to.v = Buffer<T>(n, threads, [=](std::int64_t i) { return v[i]; });
+    }
+    if constexpr (kScaled<T>) {
+      const auto scale = [](std::uint64_t seed, float amplitude) {
+        return [=](std::int64_t i) {
+          return amplitude / 127 * (1.0f + 0.5f * random_value<float>(seed, i));
+        };
+      };
+      to.k_scale = Buffer<float>(rows, threads, scale(4, root3));
+      to.v_scale = Buffer<float>(rows, threads, scale(5, 1.0f));
+    }
+    if (&to == &cache_.front()) place_marks(to);
+  }
+
+  void place_marks(Cache& cache) {
+    const Shape& s = shape_;
+    const std::int64_t group = s.heads / s.kv_heads;
+    const std::array<std::int64_t, 4> marks = {0, kPage - 1, kPage, s.context - 1};
+    // A key along q of length f |q| scores f |q|^2 / sqrt(head_dim), with |q|^2 = 4 head_dim.
+    const double wanted = std::log(static_cast<double>(s.context)) - 1;
+    const float along = static_cast<float>(wanted / (4 * std::sqrt(double(s.head_dim))));
+    for (std::int64_t b = 0; b < s.batch; ++b)
+      for (std::int64_t h = 0; h < s.kv_heads; ++h)
+        for (const std::int64_t t : marks) {
+          if (t >= s.context) continue;
+          const std::int64_t row = row_of(b, h, t);
+          for (std::int64_t d = 0; d < s.head_dim; ++d) {
+            float x = 0;
+            for (std::int64_t g = 0; g < group; ++g)
+              x += along * q_[((b * s.kv_heads + h) * group + g) * s.head_dim + d];
+            if constexpr (kScaled<T>)
+              cache.k[row * s.head_dim + d] =
+                  static_cast<T>(std::clamp(std::round(x / cache.k_scale[row]), -127.0f, 127.0f));
+            else
+              cache.k[row * s.head_dim + d] = static_cast<T>(x);
+          }
+        }
+  }
+
+  std::int64_t row_of(std::int64_t b, std::int64_t kv_head, std::int64_t token) const {
+    std::int64_t page = b * sequence_pages_ + token / page_tokens_;
+    if (shape_.page > 0) page = table_[page];
+    return (page * shape_.kv_heads + kv_head) * page_tokens_ + token % page_tokens_;
+  }
+
+  Args<T> args(std::int64_t slot) const {
+    const Cache& cache = cache_[slot];
+    const Shape& s = shape_;
+    return {.batch = s.batch,
+            .context = s.context,
+            .heads = s.heads,
+            .kv_heads = s.kv_heads,
+            .head_dim = s.head_dim,
+            .page_tokens = page_tokens_,
+            .sequence_pages = sequence_pages_,
+            .table = table_.data(),
+            .q = q_.data(),
+            .k = cache.k.data(),
+            .v = cache.v.data(),
+            .k_scale = cache.k_scale.data(),
+            .v_scale = cache.v_scale.data(),
+            .out = out_.data(),
+            .chunk_tokens = chunk_tokens(s, case_.threads),
+            .scratch = scratch_.data(),
+            .threads = case_.threads};
+  }
+
+  /// One head in double, against tolerance(). Empty when right.
+  std::string check_head(std::int64_t head) const {
+    const Shape& s = shape_;
+    const Cache& cache = cache_[slots_ - 1];
+    const std::int64_t b = head / s.heads, kv_head = head % s.heads / (s.heads / s.kv_heads);
+    const float* q = q_.data() + head * s.head_dim;
+    const double scale = 1 / std::sqrt(static_cast<double>(s.head_dim));
+    std::vector<double> p(s.context);
+    double max = -std::numeric_limits<double>::infinity(), score_error = 0;
+    for (std::int64_t t = 0; t < s.context; ++t) {
+      const std::int64_t row = row_of(b, kv_head, t);
+      const T* k = cache.k.data() + row * s.head_dim;
+      double dot = 0, magnitude = 0;
+      for (std::int64_t d = 0; d < s.head_dim; ++d) {
+        const double term = static_cast<double>(q[d]) * static_cast<double>(k[d]);
+        dot += term;
+        magnitude += std::abs(term);
+      }
+      const double factor = kScaled<T> ? scale * cache.k_scale[row] : scale;
+      p[t] = dot * factor;
+      max = std::max(max, p[t]);
+      score_error = std::max(score_error, magnitude * factor);
+    }
+    double sum = 0;
+    for (double& x : p) sum += x = std::exp(x - max);
+    std::vector<double> out(s.head_dim), magnitude(s.head_dim);
+    for (std::int64_t t = 0; t < s.context; ++t) {
+      const std::int64_t row = row_of(b, kv_head, t);
+      const T* v = cache.v.data() + row * s.head_dim;
+      const double weight = p[t] / sum * (kScaled<T> ? cache.v_scale[row] : 1.0f);
+      for (std::int64_t d = 0; d < s.head_dim; ++d) {
+        out[d] += weight * static_cast<double>(v[d]);
+        magnitude[d] += std::abs(weight * static_cast<double>(v[d]));
+      }
+    }
+    const double relative = tolerance(score_error);
+    for (std::int64_t d = 0; d < s.head_dim; ++d) {
+      const float got = out_[head * s.head_dim + d];
+      if (std::abs(got - out[d]) <= relative * magnitude[d]) continue;
+      std::ostringstream text;
+      text << "attention " << case_.name() << ": out[" << b << "][" << head % s.heads << "][" << d
+           << "] is " << got << ", the oracle says " << out[d];
+      return text.str();
+    }
+    return {};
+  }
+
+  /// Allowed error of an output as a share of sum_t p_t |v_t|: a score's error moves its weight by
+  /// as much, numerator and denominator alike; so does the exponential's; and both sums run over
+  /// the context. Rounding errors of long sums are taken as a random walk, three deviations wide.
+  double tolerance(double score_magnitude) const {
+    constexpr double kEps = 0x1p-24, kExp = kernels::attention::kExpError;
+    const auto walk = [](double n) { return 3 * std::sqrt(n); };
+    const double score = (walk(shape_.head_dim) + 4) * kEps * score_magnitude;
+    return 2 * (score + kExp) + 2 * (walk(shape_.context) + 4) * kEps;
+  }
+
+  const Kernel& kernel_;
+  Function function_;
+  Case case_;
+  Caches caches_;
+  Shape shape_;
+  std::int64_t slots_ = 1, page_tokens_ = 0, sequence_pages_ = 0;
+  Buffer<std::int32_t> table_;
+  Buffer<float> q_, out_, scratch_;
+  std::vector<Cache> cache_;
+};
+
+/// Calls `with(kernel, function)` for the variant's function of that dtype.
+template <class With>
+auto dispatch(const KernelInfo& info, const Case& c, With with) {
+  const auto& kernel = *static_cast<const Kernel*>(info.table);
+  if (c.dtype == "f32") return with(kernel, kernel.f32);
+  if (c.dtype == "bf16") return with(kernel, kernel.bf16);
+  if (c.dtype == "s8") return with(kernel, kernel.s8);
+  throw BadInput("attention: dtype '" + c.dtype + "' (known: f32, bf16, s8)");
+}
+
+bool supports(const KernelInfo& info, const Case& c) {
+  if (info.threads == Threads::one && c.threads > 1) return false;
+  const Shape s = shape_of(c);
+  return dispatch(info, c, [&](const Kernel& kernel, auto function) {
+    return function != nullptr &&
+           (kernel.max_group == 0 || s.heads / s.kv_heads <= kernel.max_group) &&
+           (kernel.any_head_dim || s.head_dim == 64 || s.head_dim == 128) &&
+           (!kernel.naive || cost(s, 0, 0).flops <= kNaiveFlops);
+  });
+}
+
+std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {
+  const auto make = [&]<class T>(const Kernel& kernel,
+                                 void (*function)(const Args<T>&)) -> std::unique_ptr<Problem> {
+    return std::make_unique<Attention<T>>(kernel, function, c, caches);
+  };
+  return dispatch(info, c, make);
+}
+
+Case make_case(const char* dtype, const Shape& s, const char* temp, int threads) {
+  Case c{.dtype = dtype,
+         .keys = {{"batch", std::to_string(s.batch)},
+                  {"context", std::to_string(s.context)},
+                  {"heads", std::to_string(s.heads)},
+                  {"kv_heads", std::to_string(s.kv_heads)},
+                  {"head_dim", std::to_string(s.head_dim)},
+                  {"layout", s.page > 0 ? "paged" : "contiguous"}},
+         .threads = threads};
+  if (s.page > 0) c.keys.emplace_back("page", std::to_string(s.page));
+  c.keys.emplace_back("temp", temp);
+  return c;
+}
+
+struct Type {
+  const char* name;
+  int bytes, scale_bytes;
+};
+constexpr std::array<Type, 3> kTypes = {{{"f32", 4, 0}, {"bf16", 2, 0}, {"s8", 1, 4}}};
+
+std::vector<Case> cases(const Caches& caches) {
+  std::vector<Case> all;
+  // A cache larger than this says nothing that a smaller one does not, and takes long to fill.
+  double limit = 4.5e9;
+  if (caches.memory > 0) limit = std::min(limit, 0.35 * static_cast<double>(caches.memory));
+  const auto add = [&](const Type& type, const Shape& s, const char* temp, int threads,
+                       bool quick = false) {
+    if (cost(s, type.bytes, type.scale_bytes).bytes > limit) return;
+    Case c = make_case(type.name, s, temp, threads);
+    const auto at = std::find_if(all.begin(), all.end(),
+                                 [&](const Case& other) { return other.name() == c.name(); });
+    if (at == all.end()) {
+      c.quick = quick;
+      all.push_back(c);
+    }
+  };
+  const int cores = caches.cores;
+  const Shape gqa{.batch = 1, .context = 8192, .heads = 32, .kv_heads = 8, .head_dim = 128};
+  const auto with = [](Shape s, std::int64_t batch, std::int64_t context, std::int64_t heads,
+                       std::int64_t kv_heads, std::int64_t page) {
+    s.batch = batch, s.context = context, s.heads = heads, s.kv_heads = kv_heads, s.page = page;
+    return s;
+  };
+
+  for (const auto& type : kTypes) add(type, gqa, "cold", cores, true);
+  add(kTypes[1], with(gqa, 1, 8192, 32, 32, 0), "cold", cores, true);
+  add(kTypes[1], with(gqa, 1, 8192, 32, 8, kPage), "cold", cores, true);
+  add(kTypes[1], with(gqa, 1, 512, 32, 8, 0), "warm", cores, true);
+  add(kTypes[1], gqa, "cold", 1, true);
+
+  for (const auto& type : kTypes) {
+    for (const auto& [heads, kv_heads] : {std::pair{32, 8}, {32, 32}, {64, 8}})
+      for (const std::int64_t page : {std::int64_t{0}, kPage})
+        for (const int batch : {1, 8})
+          for (const int context : {1024, 4096, 8192, 32768})
+            add(type, with(gqa, batch, context, heads, kv_heads, page), "cold", cores);
+    for (const int context : {512, 4096, 32768})
+      add(type, with(gqa, 32, context, 32, 8, 0), "cold", cores);
+    for (const int threads : {1, cores}) {
+      for (const auto& [heads, kv_heads] : {std::pair{32, 8}, {32, 32}, {64, 8}})
+        add(type, with(gqa, 1, 8192, heads, kv_heads, 0), "cold", threads);
+      add(type, with(gqa, 1, 512, 32, 8, 0), "warm", threads);
+      Shape narrow = with(gqa, 1, 8192, 32, 8, 0);
+      narrow.head_dim = 64;
+      add(type, narrow, "cold", threads);
+    }
+  }
+  return all;
+}
+
+std::vector<Case> test_cases() {
+  std::vector<Case> all;
+  for (const auto& type : kTypes)
+    for (const int threads : {1, 3}) {
+      for (const std::int64_t page : {std::int64_t{0}, kPage}) {
+        for (const int context : {1, 2, 15, 16, 17, 33, 63, 64, 65, 511, 1025, 4099})
+          all.push_back(make_case(type.name,
+                                  {.batch = 1,
+                                   .context = context,
+                                   .heads = 4,
+                                   .kv_heads = 1,
+                                   .head_dim = 64,
+                                   .page = page},
+                                  "warm", threads));
+        for (const auto& [heads, kv_heads] :
+             {std::pair{1, 1}, {2, 2}, {4, 2}, {3, 1}, {8, 2}, {6, 1}, {7, 1}, {8, 1}, {16, 2}})
+          for (const int head_dim : {64, 128})
+            all.push_back(make_case(type.name,
+                                    {.batch = 3,
+                                     .context = 77,
+                                     .heads = heads,
+                                     .kv_heads = kv_heads,
+                                     .head_dim = head_dim,
+                                     .page = page},
+                                    "warm", threads));
+      }
+      for (const int page : {1, 5, 64, 100})
+        all.push_back(make_case(
+            type.name,
+            {.batch = 2, .context = 333, .heads = 8, .kv_heads = 2, .head_dim = 128, .page = page},
+            "warm", threads));
+      all.push_back(make_case(
+          type.name, {.batch = 1, .context = 100, .heads = 2, .kv_heads = 1, .head_dim = 20},
+          "warm", threads));
+    }
+  return all;
+}
+
+}  // namespace
+
+extern const Operation operation = {cases, test_cases, supports, bind};
+
+}  // namespace kernels::attention

@@ -1,0 +1,376 @@
+// Online softmax attention over blocks of tokens for a group of query heads that share a kv head,
+// written once over an instruction set's vectors (kernels/simd/).
+//
+// A block's scores for all heads of the group are made first, then its maximum; what has been
+// summed is rescaled once a block, and the exponentials are taken on whole vectors. Keys and values
+// are widened to fp32 once for up to four heads: a register tile is tokens x heads for the scores
+// and heads x vectors of head_dim for the values, eight accumulators either way.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/attention/attention.hpp"
+#include "kernels/attention/attention_exp.hpp"
+
+namespace kernels::attention {
+namespace {
+
+/// 2 F::kWidth values as two vectors, in an order of the type's own: bf16 comes as evens and odds.
+template <class F, class T>
+void load_pair(const T* p, typename F::V& a, typename F::V& b) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    F::load_even_odd(p, a, b);
+  } else {
+    a = F::load(p);
+    b = F::load(p + F::kWidth);
+  }
+}
+
+/// Element of a row that load_pair() brings to position `at`.
+template <class F, class T>
+constexpr int element_at(int at) {
+  if constexpr (!std::is_same_v<T, bf16>) return at;
+  const int pair = at / (2 * F::kWidth) * (2 * F::kWidth), in = at % (2 * F::kWidth);
+  return pair + (in < F::kWidth ? 2 * in : 2 * (in - F::kWidth) + 1);
+}
+
+constexpr int lesser(int a, int b) { return a < b ? a : b; }
+constexpr int greater(int a, int b) { return a > b ? a : b; }
+
+/// `G` query heads (a power of two up to 8) on one kv head of `H` dimensions.
+template <class F, class T, int G, int H, bool kPrefetch>
+class Group {
+  using V = typename F::V;
+  static constexpr int kWidth = F::kWidth, kPair = 2 * kWidth;
+  static constexpr int kHeads = lesser(G, 4);                   ///< heads of a register tile
+  static constexpr int kTokens = 8 / kHeads;                    ///< tokens of a score tile
+  static constexpr int kPairs = lesser(4 / kHeads, H / kPair);  ///< vector pairs of a value tile
+  static constexpr int kLanes = greater(kWidth, G);  ///< period of (token, head) in vectors
+  /// Tokens of a block: K and V take half of a 32 KB L1, so that the next block finds room.
+  static constexpr int kBlock =
+      greater(16, lesser(64, 16 * 1024 / (2 * H * static_cast<int>(sizeof(T)))));
+  static_assert(kBlock % kTokens == 0 && kBlock * G % kLanes == 0 && H % (kPairs * kPair) == 0);
+
+ public:
+  /// `q`: `heads` <= G rows; the rest of the group is padding. Scores come out in base 2.
+  Group(const Args<T>& a, const float* q, int heads) : a_(a), heads_(heads) {
+    const float scale = 1.44269504f / sqrtf(static_cast<float>(H));
+    for (int g = 0; g < G; ++g)
+      for (int d = 0; d < H; ++d)
+        q_[g * H + d] = g < heads ? q[g * H + element_at<F, T>(d)] * scale : 0.0f;
+    for (float& x : acc_) x = 0;
+    for (float& x : max_) x = -INFINITY;
+    for (float& x : sum_) x = 0;
+  }
+
+  /// Takes in the tokens [begin, end) of a sequence's kv head.
+  void attend(std::int64_t b, std::int64_t kv_head, std::int64_t begin, std::int64_t end) {
+    std::int64_t rows[2][kBlock];
+    int count = find_rows(b, kv_head, begin, end, rows[0]);
+    for (int now = 0; count > 0; now ^= 1) {
+      begin += count;
+      const int next = find_rows(b, kv_head, begin, end, rows[now ^ 1]);
+      next_rows_ = rows[now ^ 1];
+      next_count_ = kPrefetch ? next : 0;
+      scores(rows[now], count);
+      const float* rescale = weights(rows[now], count);
+      values(rows[now], count, rescale);
+      count = next;
+    }
+  }
+
+  /// Writes the heads' outputs.
+  void finish(float* out) const {
+    for (int g = 0; g < heads_; ++g)
+      for (int d = 0; d < H; ++d) out[g * H + element_at<F, T>(d)] = acc_[g * H + d] / total(g);
+  }
+
+  /// Writes each head's unscaled output, then its maximum (base 2) and sum: H + 2 floats, heads
+  /// `stride` apart.
+  void finish_partial(float* partial, std::int64_t stride) const {
+    for (int g = 0; g < heads_; ++g) {
+      for (int d = 0; d < H; ++d) partial[g * stride + element_at<F, T>(d)] = acc_[g * H + d];
+      partial[g * stride + H] = max_[g];
+      partial[g * stride + H + 1] = total(g);
+    }
+  }
+
+ private:
+  /// Rows of the pool for the block that starts at `token`; returns how many.
+  int find_rows(std::int64_t b, std::int64_t kv_head, std::int64_t token, std::int64_t end,
+                std::int64_t* rows) const {
+    const int count = end - token < kBlock ? static_cast<int>(end - token) : kBlock;
+    std::int64_t page = token / a_.page_tokens, in = token % a_.page_tokens;
+    for (int i = 0; i < count; ++page, in = 0) {
+      const std::int64_t at = b * a_.sequence_pages + page;
+      const std::int64_t first =
+          ((a_.table ? a_.table[at] : at) * a_.kv_heads + kv_head) * a_.page_tokens;
+      for (; in < a_.page_tokens && i < count; ++in) rows[i++] = first + in;
+    }
+    return count;
+  }
+
+  /// Asks for rows [from, to) of the next block.
+  void prefetch(const T* pool, const float* scales, int from, int to) const {
+    for (int i = from; i < to && i < next_count_; ++i) {
+      const auto* row = reinterpret_cast<const char*>(pool + next_rows_[i] * H);
+      for (int at = 0; at < H * static_cast<int>(sizeof(T)); at += 64)
+        __builtin_prefetch(row + at, 0, 3);
+      if constexpr (std::is_same_v<T, std::int8_t>)
+        if (i % 16 == 0) __builtin_prefetch(scales + next_rows_[i], 0, 3);
+    }
+  }
+
+  /// p_[token * G + head] = the scores, -infinity beyond the last token.
+  void scores(const std::int64_t* rows, int count) {
+    for (int t = 0; t < count; t += kTokens) {
+      const T* k[kTokens];
+      for (int i = 0; i < kTokens; ++i) k[i] = a_.k + rows[t + i < count ? t + i : count - 1] * H;
+      prefetch(a_.k, a_.k_scale, t, t + kTokens);
+      for (int g = 0; g < G; g += kHeads) score_tile(k, q_ + g * H, p_ + t * G + g);
+    }
+    prefetch(a_.k, a_.k_scale, (count + kTokens - 1) / kTokens * kTokens, kBlock);
+    if constexpr (std::is_same_v<T, std::int8_t>)
+      for (int t = 0; t < count; ++t)
+        for (int g = 0; g < G; ++g) p_[t * G + g] *= a_.k_scale[rows[t]];
+    for (int i = count * G; i % kLanes != 0 || i < (count + kTokens - 1) / kTokens * kTokens * G;
+         ++i)
+      p_[i] = -INFINITY;
+  }
+
+  static void score_tile(const T* const* k, const float* q, float* p) {
+    V acc[kTokens][kHeads];
+    for (auto& row : acc)
+      for (V& x : row) x = F::zero();
+#pragma GCC unroll 1
+    for (int d = 0; d < H; d += kPair) {
+      if constexpr (kHeads <= 2) {
+        V q0[kHeads], q1[kHeads];
+#pragma GCC unroll 8
+        for (int g = 0; g < kHeads; ++g) load_pair<F>(q + g * H + d, q0[g], q1[g]);
+#pragma GCC unroll 8
+        for (int t = 0; t < kTokens; ++t) {
+          V k0, k1;
+          load_pair<F>(k[t] + d, k0, k1);
+#pragma GCC unroll 8
+          for (int g = 0; g < kHeads; ++g) {
+            acc[t][g] = F::fma(k0, q0[g], acc[t][g]);
+            acc[t][g] = F::fma(k1, q1[g], acc[t][g]);
+          }
+        }
+      } else {
+        V k0[kTokens], k1[kTokens];
+#pragma GCC unroll 8
+        for (int t = 0; t < kTokens; ++t) load_pair<F>(k[t] + d, k0[t], k1[t]);
+#pragma GCC unroll 8
+        for (int g = 0; g < kHeads; ++g) {
+          V q0, q1;
+          load_pair<F>(q + g * H + d, q0, q1);
+#pragma GCC unroll 8
+          for (int t = 0; t < kTokens; ++t) acc[t][g] = F::fma(k0[t], q0, acc[t][g]);
+#pragma GCC unroll 8
+          for (int t = 0; t < kTokens; ++t) acc[t][g] = F::fma(k1[t], q1, acc[t][g]);
+        }
+      }
+    }
+    // Four sums at a time: four heads of a token, or as many tokens as make four.
+    const V* flat = &acc[0][0];
+#pragma GCC unroll 2
+    for (int i = 0; i < 8; i += 4)
+      F::store_sums(kHeads == 4 ? p + i / 4 * G : p + i, flat[i], flat[i + 1], flat[i + 2],
+                    flat[i + 3]);
+  }
+
+  /// Scores to weights, in place: exp2 of the distance to the new maximum, times the value's scale.
+  /// Returns what each head's earlier sums are to be multiplied with.
+  const float* weights(const std::int64_t* rows, int count) {
+    constexpr int kVectors = kLanes / kWidth;
+    const int end = (count * G + kLanes - 1) / kLanes * kLanes;
+    V top[kVectors];
+    for (int j = 0; j < kVectors; ++j) top[j] = F::load(max_ + j * kWidth);
+    for (int i = 0; i < end; i += kLanes)
+      for (int j = 0; j < kVectors; ++j) top[j] = F::max(top[j], F::load(p_ + i + j * kWidth));
+    if constexpr (G < kWidth) {  // several tokens in a vector: their lanes' maximum, in every lane
+      alignas(64) float lanes[kLanes];
+      F::store(lanes, top[0]);
+      for (int step = G; step < kLanes; step *= 2) {
+        float folded[kLanes];
+        for (int i = 0; i < kLanes; ++i) {
+          const float other = lanes[(i + step) % kLanes];
+          folded[i] = lanes[i] > other ? lanes[i] : other;
+        }
+        for (int i = 0; i < kLanes; ++i) lanes[i] = folded[i];
+      }
+      top[0] = F::load(lanes);
+    }
+    V sum[kVectors];
+    for (int j = 0; j < kVectors; ++j) {
+      const V rescale = exp2_nonpositive<F>(F::sub(F::load(max_ + j * kWidth), top[j]));
+      F::store(rescale_ + j * kWidth, rescale);
+      F::store(max_ + j * kWidth, top[j]);
+      sum[j] = F::mul(F::load(sum_ + j * kWidth), rescale);
+    }
+    for (int i = 0; i < end; i += kLanes)
+      for (int j = 0; j < kVectors; ++j) {
+        const V p = exp2_nonpositive<F>(F::sub(F::load(p_ + i + j * kWidth), top[j]));
+        F::store(p_ + i + j * kWidth, p);
+        sum[j] = F::add(sum[j], p);
+      }
+    for (int j = 0; j < kVectors; ++j) F::store(sum_ + j * kWidth, sum[j]);
+    if constexpr (std::is_same_v<T, std::int8_t>)
+      for (int t = 0; t < count; ++t)
+        for (int g = 0; g < G; ++g) p_[t * G + g] *= a_.v_scale[rows[t]];
+    return rescale_;
+  }
+
+  /// acc_ = acc_ * rescale + weights . values
+  void values(const std::int64_t* rows, int count, const float* rescale) {
+    constexpr int kTiles = H / (kPairs * kPair);
+    for (int tile = 0; tile < kTiles; ++tile) {
+      for (int g = 0; g < G; g += kHeads) {
+        V acc[kHeads][2 * kPairs];
+        float* out = acc_ + g * H + tile * kPairs * kPair;
+#pragma GCC unroll 8
+        for (int i = 0; i < kHeads; ++i)
+#pragma GCC unroll 8
+          for (int j = 0; j < 2 * kPairs; ++j)
+            acc[i][j] = F::mul(F::load(out + i * H + j * kWidth), F::set1(rescale[g + i]));
+#pragma GCC unroll 1
+        for (int t = 0; t < count; ++t) {
+          const T* v = a_.v + rows[t] * H + tile * kPairs * kPair;
+#pragma GCC unroll 8
+          for (int j = 0; j < kPairs; ++j) {
+            V v0, v1;
+            load_pair<F>(v + j * kPair, v0, v1);
+#pragma GCC unroll 8
+            for (int i = 0; i < kHeads; ++i) {
+              const V p = F::set1(p_[t * G + g + i]);
+              acc[i][2 * j] = F::fma(p, v0, acc[i][2 * j]);
+              acc[i][2 * j + 1] = F::fma(p, v1, acc[i][2 * j + 1]);
+            }
+          }
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < kHeads; ++i)
+#pragma GCC unroll 8
+          for (int j = 0; j < 2 * kPairs; ++j) F::store(out + i * H + j * kWidth, acc[i][j]);
+      }
+      prefetch(a_.v, a_.v_scale, kBlock * tile / kTiles, kBlock * (tile + 1) / kTiles);
+    }
+  }
+
+  float total(int g) const {
+    float sum = 0;
+    for (int i = g; i < kLanes; i += G) sum += sum_[i];
+    return sum;
+  }
+
+  const Args<T>& a_;
+  int heads_, next_count_ = 0;
+  const std::int64_t* next_rows_ = nullptr;
+  alignas(64) float q_[G * H];
+  alignas(64) float acc_[G * H];
+  alignas(64) float p_[kBlock * G];
+  /// One value for each lane: head g in the lanes g, g + G, …
+  alignas(64) float max_[kLanes], sum_[kLanes], rescale_[kLanes];
+};
+
+/// Calls `with.template operator()<G, H>()` with the register tiles for a group and a head_dim.
+template <class With>
+void with_tiles(std::int64_t group, std::int64_t head_dim, With with) {
+  const auto with_group = [&]<int H>() {
+    if (group == 1) return with.template operator()<1, H>();
+    if (group == 2) return with.template operator()<2, H>();
+    if (group <= 4) return with.template operator()<4, H>();
+    return with.template operator()<8, H>();
+  };
+  return head_dim == 64 ? with_group.template operator()<64>()
+                        : with_group.template operator()<128>();
+}
+
+/// Each query head by itself: a kv head's cache is read once for every head of its group.
+template <class F, class T>
+void attend_by_head(const Args<T>& a) {
+  with_tiles(1, a.head_dim, [&]<int G, int H>() {
+#pragma omp parallel for num_threads(a.threads)
+    for (std::int64_t head = 0; head < a.batch * a.heads; ++head) {
+      Group<F, T, 1, H, false> group(a, a.q + head * H, 1);
+      group.attend(head / a.heads, head % a.heads / (a.heads / a.kv_heads), 0, a.context);
+      group.finish(a.out + head * H);
+    }
+  });
+}
+
+/// Each kv head by itself, for all of its query heads.
+template <class F, class T>
+void attend_by_group(const Args<T>& a) {
+  const std::int64_t heads = a.heads / a.kv_heads;
+  with_tiles(heads, a.head_dim, [&]<int G, int H>() {
+#pragma omp parallel for num_threads(a.threads)
+    for (std::int64_t item = 0; item < a.batch * a.kv_heads; ++item) {
+      Group<F, T, G, H, false> group(a, a.q + item * heads * H, static_cast<int>(heads));
+      group.attend(item / a.kv_heads, item % a.kv_heads, 0, a.context);
+      group.finish(a.out + item * heads * H);
+    }
+  });
+}
+
+/// out = the chunks' partial outputs of one head, each weighted by its distance from the highest
+/// maximum.
+template <class F, int H>
+void combine(const float* partials, std::int64_t chunks, float* out) {
+  float max = -INFINITY, sum = 0;
+  for (std::int64_t c = 0; c < chunks; ++c) {
+    const float m = partials[c * (H + 2) + H];
+    max = m > max ? m : max;
+  }
+  typename F::V acc[H / F::kWidth];
+  for (auto& x : acc) x = F::zero();
+  for (std::int64_t c = 0; c < chunks; ++c) {
+    const float* partial = partials + c * (H + 2);
+    const typename F::V weight = exp2_nonpositive<F>(F::set1(partial[H] - max));
+    alignas(64) float lanes[F::kWidth];
+    F::store(lanes, weight);
+    sum += partial[H + 1] * lanes[0];
+    for (int j = 0; j < H / F::kWidth; ++j)
+      acc[j] = F::fma(weight, F::load(partial + j * F::kWidth), acc[j]);
+  }
+  for (int j = 0; j < H / F::kWidth; ++j)
+    F::store(out + j * F::kWidth, F::mul(acc[j], F::set1(1 / sum)));
+}
+
+/// Chunks of the context as well, taken by whichever thread is free, with software prefetch.
+template <class F, class T>
+void attend_split(const Args<T>& a) {
+  const std::int64_t heads = a.heads / a.kv_heads;
+  const std::int64_t chunks = (a.context + a.chunk_tokens - 1) / a.chunk_tokens;
+  with_tiles(heads, a.head_dim, [&]<int G, int H>() {
+#pragma omp parallel num_threads(a.threads)
+    {
+#pragma omp for schedule(dynamic)
+      for (std::int64_t piece = 0; piece < a.batch * a.kv_heads * chunks; ++piece) {
+        const std::int64_t item = piece / chunks, chunk = piece % chunks;
+        const std::int64_t begin = chunk * a.chunk_tokens;
+        const std::int64_t end =
+            begin + a.chunk_tokens < a.context ? begin + a.chunk_tokens : a.context;
+        Group<F, T, G, H, true> group(a, a.q + item * heads * H, static_cast<int>(heads));
+        group.attend(item / a.kv_heads, item % a.kv_heads, begin, end);
+        if (chunks == 1)
+          group.finish(a.out + item * heads * H);
+        else
+          group.finish_partial(a.scratch + (item * heads * chunks + chunk) * (H + 2),
+                               chunks * (H + 2));
+      }
+      if (chunks > 1) {
+#pragma omp for
+        for (std::int64_t head = 0; head < a.batch * a.heads; ++head)
+          combine<F, H>(a.scratch + head * chunks * (H + 2), chunks, a.out + head * H);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace kernels::attention
