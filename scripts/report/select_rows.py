@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 # From the core outwards.
-LEVELS = ("L1", "L2", "L3", "HBM", "DRAM")
+LEVELS = ("L1", "L2", "L3", "L4", "DRAM", "HBM")
 # Variants that are libraries; shown as hollow marks.
 LIBRARIES = ("openblas", "blis", "onednn", "mkl", "aocl", "cublas", "cudnn", "cutlass")
 REFUSED = ("above-roof", "impossible")
