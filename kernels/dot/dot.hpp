@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "kernels/dtype.hpp"
 #include "kernels/op.hpp"
@@ -19,6 +20,11 @@ struct Kernel {
   std::int64_t (*s8)(const std::int8_t* x, const std::int8_t* y, std::int64_t n) = nullptr;
   /// dtype of the compute roof for bf16: "f32" where it is widened, "bf16" with bf16 instructions.
   const char* bf16_roof = "f32";
+  /// A library that brings threads of its own: sets how many its next call runs on. It then gets
+  /// whole vectors, of at most 2^31 - 1 elements, in place of a slice a thread.
+  void (*set_threads)(int) = nullptr;
+  /// Further `key=value;` text for the label, such as a library's version; may be null.
+  std::string (*label)() = nullptr;
 };
 
 /// 2N - 1 operations; both vectors once and the scalar result.

@@ -43,7 +43,8 @@ class Dot final : public Problem {
 
   void run(std::int64_t first, std::int64_t count) override {
     const int threads = case_.threads;
-    if (threads == 1) {
+    if (kernel_.set_threads != nullptr) kernel_.set_threads(threads);
+    if (threads == 1 || kernel_.set_threads != nullptr) {
       for (std::int64_t i = first; i < first + count; ++i)
         result_ = function_(x_[i % slots_].data(), y_[i % slots_].data(), n_);
     } else if (case_.text("region", "call") == "shared") {
@@ -92,6 +93,8 @@ class Dot final : public Problem {
             std::is_same_v<T, bf16> ? kernel_.bf16_roof : std::string(dtype_name<T>())};
   }
 
+  std::string label() const override { return kernel_.label != nullptr ? kernel_.label() : ""; }
+
  private:
   struct alignas(128) Padded {
     Acc value;
@@ -132,7 +135,12 @@ auto dispatch(const KernelInfo& info, const Case& c, With with) {
 
 bool supports(const KernelInfo& info, const Case& c) {
   if (info.threads == Threads::one && c.threads > 1) return false;
-  return dispatch(info, c, [](const Kernel&, auto function) { return function != nullptr; });
+  return dispatch(info, c, [&](const Kernel& kernel, auto function) {
+    if (kernel.set_threads != nullptr &&
+        (c.text("region") == "shared" || c.size("N") > std::numeric_limits<int>::max()))
+      return false;
+    return function != nullptr;
+  });
 }
 
 std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {

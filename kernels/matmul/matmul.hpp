@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "kernels/dtype.hpp"
 #include "kernels/op.hpp"
@@ -83,6 +84,9 @@ struct Kernel {
   std::int64_t max_m = 0;
   /// Further `key=value;` text for the label, e.g. "library=OpenBLAS 0.3.21 Haswell;"; may be null.
   std::string (*label)() = nullptr;
+  /// False where only run time tells that it cannot: a library built without a dtype or without
+  /// threads, a CPU that it has no kernels for. Null: no such limit.
+  bool (*offers)(std::string_view dtype, int threads) = nullptr;
 };
 
 /// 2MNK operations a product; every operand once, by its own element size, and the scales.

@@ -38,29 +38,32 @@ void gemm_or_gemv(const peers::Blas& blas, peers::Gemm<T, T>* gemm_function,
 
 template <const peers::Blas& (*Library)()>
 constexpr Routine<double, double, double> f64_routine() {
-  return {.run = [](const Plan& plan, const double* x, const double* y, const float*, double* z) {
-            const auto& blas = Library();
-            gemm_or_gemv(blas, blas.dgemm, blas.dgemv, plan, x, y, z);
-          },
+  return {.run =
+              [](const Plan& plan, const double* x, const double* y, const float*, double* z) {
+                const auto& blas = Library();
+                gemm_or_gemv(blas, blas.dgemm, blas.dgemv, plan, x, y, z);
+              },
           .open = check_sizes};
 }
 
 template <const peers::Blas& (*Library)()>
 constexpr Routine<float, float, float> f32_routine() {
-  return {.run = [](const Plan& plan, const float* x, const float* y, const float*, float* z) {
-            const auto& blas = Library();
-            gemm_or_gemv(blas, blas.sgemm, blas.sgemv, plan, x, y, z);
-          },
+  return {.run =
+              [](const Plan& plan, const float* x, const float* y, const float*, float* z) {
+                const auto& blas = Library();
+                gemm_or_gemv(blas, blas.sgemm, blas.sgemv, plan, x, y, z);
+              },
           .open = check_sizes};
 }
 
 template <const peers::Blas& (*Library)()>
 constexpr Routine<bf16, bf16, float> bf16_routine() {
-  return {.run = [](const Plan& plan, const bf16* x, const bf16* y, const float*, float* z) {
-            const auto& blas = Library();
-            blas.set_threads(plan.threads);
-            gemm(blas.bf16_gemm, plan, x, y, z);
-          },
+  return {.run =
+              [](const Plan& plan, const bf16* x, const bf16* y, const float*, float* z) {
+                const auto& blas = Library();
+                blas.set_threads(plan.threads);
+                gemm(blas.bf16_gemm, plan, x, y, z);
+              },
           .open = check_sizes};
 }
 

@@ -1,6 +1,7 @@
-// Idea: oneDNN's matmul primitive, compiled for the shape; pack:pre lets it choose the weights' order.
-// Bound: plain packs inside the call.
-// A peer, not a rung.
+// Idea: oneDNN's matmul primitive, compiled for the shape; pack:pre lets it choose the weights'
+// order. Bound: plain packs inside the call. A peer, not a rung.
+#include <vector>
+
 #include "kernels/cpu_features.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/peers/onednn.hpp"
@@ -12,25 +13,34 @@ using peers::DnnlMatmul;
 using peers::DnnlType;
 
 template <class X, class Y, class Z, DnnlType kX, DnnlType kY, DnnlType kZ>
-constexpr Routine<X, Y, Z> routine() {
-  using Open = std::shared_ptr<DnnlMatmul>;
-  constexpr auto open = [](const Plan& plan, bool packed) -> Open {
+struct Functions {
+  static DnnlMatmul& bound(const Plan& plan) { return *static_cast<DnnlMatmul*>(plan.state); }
+
+  static std::shared_ptr<void> open(const Plan& plan, bool packed) {
     const Shape& s = plan.shape;
     return std::make_shared<DnnlMatmul>(s.m, s.n, s.k, kX, kY, kZ, packed, plan.threads);
-  };
-  constexpr auto run = [](const Plan& plan, const X* x, const Y* y, const float*, Z* z) {
-    static_cast<DnnlMatmul*>(plan.state)->run(x, y, z);
-  };
-  return {.run = run,
-          .packed_bytes = [](const Plan& plan) { return open(plan, true)->weights_bytes(); },
-          .pack = [](const Plan& plan, const Y* y, const float*,
-                     void* packed) { static_cast<DnnlMatmul*>(plan.state)->pack(y, packed); },
-          .run_packed = [](const Plan& plan, const X* x, const void* packed, const float*,
-                           Z* z) { static_cast<DnnlMatmul*>(plan.state)->run(x, packed, z); },
-          .open = [](const Plan& plan, bool packed) -> std::shared_ptr<void> {
-            return open(plan, packed);
-          }};
-}
+  }
+  static void run(const Plan& plan, const X* x, const Y* y, const float*, Z* z) {
+    bound(plan).run(x, y, z);
+  }
+  static std::int64_t packed_bytes(const Plan& plan) {
+    const Shape& s = plan.shape;
+    return DnnlMatmul(s.m, s.n, s.k, kX, kY, kZ, true, plan.threads).weights_bytes();
+  }
+  static void pack(const Plan& plan, const Y* y, const float*, void* packed) {
+    bound(plan).pack(y, packed);
+  }
+  static void run_packed(const Plan& plan, const X* x, const void* packed, const float*, Z* z) {
+    bound(plan).run(x, packed, z);
+  }
+  static constexpr Routine<X, Y, Z> routine() {
+    return {.run = run,
+            .packed_bytes = packed_bytes,
+            .pack = pack,
+            .run_packed = run_packed,
+            .open = open};
+  }
+};
 
 constexpr auto kBf16 = DnnlType::bf16;
 constexpr auto kF32 = DnnlType::f32;
@@ -47,10 +57,22 @@ bool compiles(DnnlType x, DnnlType y, DnnlType z) {
   }
 }
 
+/// Without dot-product instructions oneDNN adds pairs of int8 products in 16 bits, which saturate:
+/// its documentation asks for smaller weights there. Ours use the whole range.
+bool exact_s8() {
+  if (!compiles(kS8, kS8, kS32)) return false;
+  constexpr std::int64_t kSide = 64;
+  const std::vector<std::int8_t> largest(kSide * kSide, 127);
+  std::vector<std::int32_t> z(kSide * kSide);
+  DnnlMatmul(kSide, kSide, kSide, kS8, kS8, kS32, false, 1)
+      .run(largest.data(), largest.data(), z.data());
+  return z[0] == 127 * 127 * kSide;
+}
+
 bool offers(std::string_view dtype, int) {
   if (!peers::onednn().missing.empty()) return true;
   static const bool bf16 = compiles(kBf16, kBf16, kF32);
-  static const bool s8 = compiles(kS8, kS8, kS32);
+  static const bool s8 = exact_s8();
   return (dtype != "bf16" || bf16) && (dtype != "s8" || s8);
 }
 
@@ -58,9 +80,9 @@ bool offers(std::string_view dtype, int) {
 
 extern const Kernel onednn = {
     .exec_unit = "",
-    .f32 = routine<float, float, float, kF32, kF32, kF32>(),
-    .bf16_f32 = routine<bf16, bf16, float, kBf16, kBf16, kF32>(),
-    .s8_s32 = routine<std::int8_t, std::int8_t, std::int32_t, kS8, kS8, kS32>(),
+    .f32 = Functions<float, float, float, kF32, kF32, kF32>::routine(),
+    .bf16_f32 = Functions<bf16, bf16, float, kBf16, kBf16, kF32>::routine(),
+    .s8_s32 = Functions<std::int8_t, std::int8_t, std::int32_t, kS8, kS8, kS32>::routine(),
     .bf16_roof = cpu_features().avx512_bf16 ? "bf16" : "f32",
     .label = [] { return peers::onednn().label; },
     .offers = offers};

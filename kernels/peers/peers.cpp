@@ -1,10 +1,13 @@
 #include "kernels/peers/peers.hpp"
 
+#include "kernels/peers/blas.hpp"
+#include "kernels/peers/onednn.hpp"
+
 namespace kernels::peers {
 
-std::string missing_openblas() { return "OpenBLAS: no loader yet"; }
-std::string missing_blis() { return "BLIS: no loader yet"; }
-std::string missing_onednn() { return "oneDNN: no loader yet"; }
-std::string missing_mkl() { return "MKL: no loader yet"; }
+std::string missing_openblas() { return openblas().missing; }
+std::string missing_blis() { return blis().missing; }
+std::string missing_onednn() { return onednn().missing; }
+std::string missing_mkl() { return mkl().missing; }
 
 }  // namespace kernels::peers

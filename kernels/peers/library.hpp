@@ -1,0 +1,60 @@
+// Finding and opening a library at run time.
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace kernels::peers {
+
+/// Where to look for a library and how to name it to a reader.
+struct Search {
+  const char* name;                 ///< "OpenBLAS"
+  const char* variable;             ///< names one file and ends the search: "ROOFLINE_OPENBLAS"
+  const char* package;              ///< what to install: "apt: libopenblas0-pthread"
+  std::vector<const char*> names;   ///< file names, tried in this order
+  std::vector<const char*> paths;   ///< glob patterns of places that the loader does not know
+  std::vector<const char*> wheels;  ///< glob patterns below a site-packages folder
+};
+
+/// Thrown where an opened library cannot be used; the text goes behind its path.
+struct Unusable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// An open library. It stays open: libraries that made threads cannot be closed safely.
+class Library {
+ public:
+  Library(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+
+  /// The address of a symbol, also under the prefix that SciPy's wheels give theirs (`scipy_`).
+  /// Null if there is none.
+  void* find(const char* symbol) const;
+
+  /// Sets `function` to the symbol; null if there is none.
+  template <class F>
+  void optional(F*& function, const char* symbol) const {
+    function = reinterpret_cast<F*>(find(symbol));
+  }
+  /// Throws Unusable naming the symbol if there is none.
+  template <class F>
+  void require(F*& function, const char* symbol) const {
+    optional(function, symbol);
+    if (function == nullptr) throw Unusable(std::string("has no symbol ") + symbol);
+  }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  void* handle_;
+  std::string path_;
+};
+
+/// Opens the first library that is found and that `use` accepts (`use` throws Unusable if it does
+/// not): the file that the environment variable names, and no other; else the loader's own search,
+/// `paths`, lib/ beside the executable's folder, and the Python environment of the build folder.
+/// Returns an empty text, or in one line why there is none.
+std::string load(const Search& search, const std::function<void(const Library&)>& use);
+
+}  // namespace kernels::peers
