@@ -29,6 +29,11 @@ inline Out convert(const In& from) {
 inline __m512i cvtepi8_epi32(__m128i v) { return convert<signed char, int, 16, __m512i>(v); }
 inline __m512i cvtepu16_epi32(__m256i v) { return convert<unsigned short, int, 16, __m512i>(v); }
 inline __m512 cvtepi32_ps(__m512i v) { return convert<int, float, 16, __m512>(v); }
+inline __m256 extractf32x8_ps(__m512 v, int half) {
+  __m256 halves[2];
+  std::memcpy(halves, &v, sizeof v);
+  return halves[half];
+}
 /// Halves are added until one lane is left, as the intrinsic's own sequence does.
 template <class Lane, class V, class F>
 inline Lane reduce(V v, F combine) {
@@ -53,6 +58,7 @@ inline Lane reduce_max(V v) {
 #define _mm512_cvtepi8_epi32(v) emulated::cvtepi8_epi32(v)
 #define _mm512_cvtepu16_epi32(v) emulated::cvtepu16_epi32(v)
 #define _mm512_cvtepi32_ps(v) emulated::cvtepi32_ps(v)
+#define _mm512_extractf32x8_ps(v, half) emulated::extractf32x8_ps(v, half)
 #define _mm512_reduce_add_ps(v) emulated::reduce_add<float>(v)
 #define _mm512_reduce_add_pd(v) emulated::reduce_add<double>(v)
 #define _mm512_reduce_add_epi32(v) emulated::reduce_add<int>(v)
