@@ -1,12 +1,14 @@
 // roofline machine: what the hardware is, its state and its limits.
+#include "roofline/machine/machine.hpp"
+
 #include <fmt/format.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "roofline/advertised.hpp"
 #include "roofline/cli/commands.hpp"
-#include "roofline/machine/machine.hpp"
 
 namespace roofline::cli {
 namespace {
@@ -21,51 +23,75 @@ std::string text(const json& value) {
   return value.dump();
 }
 
-std::string gib(const json& bytes) {
-  if (!bytes.is_number()) return "unknown";
-  return fmt::format("{:.1f} GB", bytes.get<double>() / 1e9);
+std::string scaled(const json& value, double unit, const char* name, int digits = 1) {
+  if (!value.is_number()) return "unknown";
+  return fmt::format("{:.{}f} {}", value.get<double>() / unit, digits, name);
 }
 
-std::string cache_size(std::int64_t bytes) {
-  constexpr std::int64_t kMiB = 1 << 20;
-  return bytes >= kMiB ? fmt::format("{:g} MiB", static_cast<double>(bytes) / kMiB)
-                       : fmt::format("{:g} KiB", static_cast<double>(bytes) / 1024);
+std::string cache_size(const json& bytes) {
+  constexpr double kKiB = 1024, kMiB = 1048576;
+  const auto value = bytes.get<double>();
+  return value >= kMiB ? fmt::format("{:g} MiB", value / kMiB)
+                       : fmt::format("{:g} KiB", value / kKiB);
 }
 
 void line(const std::string& label, const std::string& value) {
-  fmt::print("{:<24}{}\n", label, value);
+  fmt::print("{:<26}{}\n", label, value);
 }
 
-void print_cpu(const machine::Machine& m) {
-  const auto& cpu = m.facts.at("cpu");
-  line("machine", m.name);
+void print_per_core_cycle(const json& rates) {
+  if (rates.is_null()) {
+    line("per core and cycle", "unknown");
+    return;
+  }
+  for (const auto& rate : rates.at("compute")) {
+    line("per core and cycle", fmt::format("{} FLOP {} {}", rate.at("flops").get<double>(),
+                                           text(rate.at("dtype")), text(rate.at("exec_unit"))));
+  }
+  for (const auto& rate : rates.at("levels")) {
+    line("per core and cycle", fmt::format("{} bytes {} {}", rate.at("bytes").get<double>(),
+                                           text(rate.at("level")), text(rate.at("operation"))));
+  }
+}
+
+void print_cpu(const json& facts) {
+  const auto& cpu = facts.at("cpu");
+  const auto& usable = facts.at("usable");
+  line("machine", text(facts.at("name")));
   line("CPU", text(cpu.at("model")));
   line("microarchitecture", text(cpu.at("microarchitecture")));
-  line("cores", fmt::format("{} on the host ({} logical CPUs, {} sockets), {} usable, {} threads",
-                            text(cpu.at("physical_cores")), text(cpu.at("logical_cpus")),
-                            text(cpu.at("sockets")), m.cpus.size(), m.usable_threads));
-  for (const auto& cache : m.caches) {
-    line(fmt::format("L{} cache", cache.level),
-         fmt::format("{} shared by {} cores, {} in all", cache_size(cache.bytes),
-                     cache.cores_sharing, cache_size(cache.total_bytes)));
+  line("cores", fmt::format("{} in {} sockets, {} logical CPUs; usable: {} cores, {} threads",
+                            text(cpu.at("physical_cores")), text(cpu.at("sockets")),
+                            text(cpu.at("logical_cpus")), usable.at("cpus").size(),
+                            text(usable.at("threads"))));
+  for (const auto& cache : facts.at("caches")) {
+    line(fmt::format("L{} cache", text(cache.at("level"))),
+         fmt::format("{}, cores sharing it: {}, in all {}", cache_size(cache.at("bytes")),
+                     text(cache.at("cores_sharing")), cache_size(cache.at("total_bytes"))));
   }
-  const auto& memory = m.facts.at("memory");
-  line("memory", fmt::format("{}, usable {}, {} NUMA nodes", gib(memory.at("bytes")),
-                             gib(memory.at("usable_bytes")), memory.at("nodes").size()));
+  const auto& memory = facts.at("memory");
+  line("memory",
+       fmt::format("{}, usable now {}, NUMA nodes: {}", scaled(memory.at("bytes"), 1e9, "GB"),
+                   scaled(memory.at("usable_bytes"), 1e9, "GB"), memory.at("nodes").size()));
+  const auto& advertised = cpu.at("advertised");
+  line("advertised for the CPU",
+       advertised.is_null()
+           ? "unknown (the machine does not tell)"
+           : "base clock " + scaled(advertised.at("base_clock_hz"), 1e9, "GHz", 2));
+  print_per_core_cycle(cpu.at("per_core_cycle"));
 }
 
 void print_limits(const json& limits) {
+  const auto limit = [](const json& value, const std::string& shown) {
+    return value.is_null() ? std::string("none") : shown;
+  };
+  const auto& cpuset = limits.at("cpuset");
+  const auto& quota = limits.at("cpu_quota_cores");
+  const auto& memory = limits.at("memory_limit_bytes");
   line("container limits",
        fmt::format("cpuset {}, CPU quota {}, memory {}",
-                   limits.at("cpuset").is_null()
-                       ? "none"
-                       : fmt::format("of {} CPUs", limits.at("cpuset").size()),
-                   limits.at("cpu_quota_cores").is_null()
-                       ? "none"
-                       : fmt::format("{:g} cores", limits.at("cpu_quota_cores").get<double>()),
-                   limits.at("memory_limit_bytes").is_null()
-                       ? "none"
-                       : gib(limits.at("memory_limit_bytes"))));
+                   limit(cpuset, fmt::format("of {} CPUs", cpuset.size())),
+                   limit(quota, text(quota) + " cores"), limit(memory, scaled(memory, 1e9, "GB"))));
 }
 
 void print_gpus(const json& gpu) {
@@ -76,17 +102,31 @@ void print_gpus(const json& gpu) {
   line("GPU driver", fmt::format("{} (CUDA {})", text(gpu.at("driver_version")),
                                  text(gpu.at("cuda_driver_version"))));
   for (const auto& device : gpu.at("devices")) {
-    line(fmt::format("GPU {}", text(device.at("index"))),
-         fmt::format("{}, {}", text(device.at("name")), gib(device.at("memory_bytes"))));
+    const auto label = fmt::format("GPU {}", text(device.at("index")));
+    line(label, fmt::format("{}, {}", text(device.at("name")),
+                            scaled(device.at("memory_bytes"), 1e9, "GB")));
+    for (const auto& [name, value] : device.items()) {
+      if (name == "index" || name == "name" || name == "advertised") continue;
+      line(fmt::format("{} {}", label, name), text(value));
+    }
+    const auto& advertised = device.at("advertised");
+    line(label + " advertised",
+         advertised.is_null()
+             ? "unknown"
+             : fmt::format("{}: {} SMs, {}, {}; `roofline specs {}` has the peaks",
+                           text(advertised.at("chip")), text(advertised.at("sms")),
+                           scaled(advertised.at("memory_bytes"), 1e9, "GB", 0),
+                           scaled(advertised.at("bandwidth_bytes_per_s"), 1e12, "TB/s", 3),
+                           text(advertised.at("chip"))));
   }
 }
 
-void print_machine(const machine::Machine& m) {
-  print_cpu(m);
-  print_limits(m.facts.at("limits"));
-  for (const auto& [name, value] : m.facts.at("state").items()) line(name, text(value));
-  for (const auto& fault : m.facts.at("disagreements")) line("sources disagree", text(fault));
-  print_gpus(m.facts.at("gpu"));
+void print_machine(const json& facts) {
+  print_cpu(facts);
+  print_limits(facts.at("limits"));
+  for (const auto& [name, value] : facts.at("state").items()) line(name, text(value));
+  for (const auto& fault : facts.at("disagreements")) line("sources disagree", text(fault));
+  print_gpus(facts.at("gpu"));
 }
 
 }  // namespace
@@ -96,11 +136,12 @@ void add_machine(CLI::App& app, int& exit_code) {
   const auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "Print the facts as JSON");
   command->callback([as_json, &exit_code] {
-    const auto machine = machine::probe();
+    auto facts = machine::probe().facts;
+    add_advertised(facts);
     if (*as_json) {
-      fmt::print("{}\n", machine.facts.dump(2));
+      fmt::print("{}\n", facts.dump(2));
     } else {
-      print_machine(machine);
+      print_machine(facts);
     }
     exit_code = 0;
   });

@@ -88,8 +88,8 @@ json processes(const Nvml& nvml, Device device) {
   for (const char* name :
        {"nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses"}) {
     unsigned count = 0;
-    const int code = nvml.call<int(Device, unsigned*, void*)>(name, device, &count,
-                                                               static_cast<void*>(nullptr));
+    const int code =
+        nvml.call<int(Device, unsigned*, void*)>(name, device, &count, static_cast<void*>(nullptr));
     if (code != kSuccess && code != kInsufficientSize) return nullptr;
     sum += count;
   }
@@ -102,9 +102,8 @@ json read_device(const Nvml& nvml, unsigned index, Device device) {
   const auto name = text_query(nvml, "nvmlDeviceGetName", device);
   gpu["name"] = name.empty() ? json(nullptr) : json(name);
   int major = 0, minor = 0;
-  const int capability =
-      nvml.call<int(Device, int*, int*)>("nvmlDeviceGetCudaComputeCapability", device, &major,
-                                         &minor);
+  const int capability = nvml.call<int(Device, int*, int*)>("nvmlDeviceGetCudaComputeCapability",
+                                                            device, &major, &minor);
   gpu["compute_capability"] =
       capability == kSuccess ? json(fmt::format("{}.{}", major, minor)) : json(nullptr);
   Memory memory{};
@@ -167,8 +166,8 @@ json read_gpus(const char* library, const std::filesystem::path& root) {
     std::error_code error;
     if (std::filesystem::exists(root / "dev/nvidiactl", error) ||
         std::filesystem::exists(root / "proc/driver/nvidia/version", error)) {
-      return without("unusable", fmt::format("NVIDIA driver in the kernel, but {} is not found",
-                                             library));
+      return without("unusable",
+                     fmt::format("NVIDIA driver in the kernel, but {} is not found", library));
     }
     return without("none", "no NVIDIA driver");
   }

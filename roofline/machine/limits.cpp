@@ -26,8 +26,7 @@ template <class T>
 std::optional<T> number(std::string_view text) {
   const auto trimmed = trim(std::string(text));
   T value{};
-  const auto [end, error] =
-      std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), value);
+  const auto [end, error] = std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), value);
   if (error != std::errc{} || end != trimmed.data() + trimmed.size()) return std::nullopt;
   return value;
 }

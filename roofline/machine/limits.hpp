@@ -26,13 +26,13 @@ struct CgroupPath {
 
 /// The limits in force: the tightest of the process's group and all groups above it.
 struct Limits {
-  std::vector<int> cpuset;                     ///< empty: none set
-  std::optional<double> cpu_quota;             ///< cores' worth of time (cpu.max)
-  std::optional<std::int64_t> memory_limit;    ///< bytes (memory.max)
-  std::optional<std::int64_t> memory_left;     ///< limit - usage, reclaimable file cache not counted
-  std::optional<std::int64_t> memory_total;    ///< MemTotal, bytes
-  std::optional<std::int64_t> memory_free;     ///< MemAvailable, bytes
-  std::string cgroup_version;                  ///< "", "1", "2" or "1+2": where limits are read
+  std::vector<int> cpuset;                   ///< empty: none set
+  std::optional<double> cpu_quota;           ///< cores' worth of time (cpu.max)
+  std::optional<std::int64_t> memory_limit;  ///< bytes (memory.max)
+  std::optional<std::int64_t> memory_left;   ///< limit - usage, reclaimable file cache not counted
+  std::optional<std::int64_t> memory_total;  ///< MemTotal, bytes
+  std::optional<std::int64_t> memory_free;   ///< MemAvailable, bytes
+  std::string cgroup_version;                ///< "", "1", "2" or "1+2": where limits are read
 };
 
 /// The cgroup lines of a mountinfo text.

@@ -38,8 +38,8 @@ json disagreements(const Machine& machine, const Processor& processor, const Top
     const auto seen = std::find_if(machine.caches.begin(), machine.caches.end(),
                                    [&](const Cache& c) { return c.level == told.level; });
     if (seen == machine.caches.end()) {
-      lines.push_back(fmt::format("L{}: CPUID tells of {} bytes, the system of none", told.level,
-                                  told.bytes));
+      lines.push_back(
+          fmt::format("L{}: CPUID tells of {} bytes, the system of none", told.level, told.bytes));
     } else if (seen->bytes != told.bytes) {
       lines.push_back(fmt::format("L{}: the system tells of {} bytes, CPUID of {}", told.level,
                                   seen->bytes, told.bytes));
@@ -48,7 +48,8 @@ json disagreements(const Machine& machine, const Processor& processor, const Top
   if (limits.memory_total && !topology.memory_nodes.empty()) {
     std::int64_t sum = 0;
     for (const auto& node : topology.memory_nodes) sum += node.bytes;
-    if (std::abs(static_cast<double>(sum - *limits.memory_total)) > 0.02 * static_cast<double>(sum)) {
+    if (std::abs(static_cast<double>(sum - *limits.memory_total)) >
+        0.02 * static_cast<double>(sum)) {
       lines.push_back(fmt::format("memory: /proc/meminfo tells of {} bytes, the nodes of {}",
                                   *limits.memory_total, sum));
     }

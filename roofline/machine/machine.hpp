@@ -18,19 +18,19 @@ struct Cache {
 
 /// Facts; an unknown text is empty, an unknown number 0.
 struct Machine {
-  std::string name;               ///< model and core count, as in results/<name>/; no host name
-  std::string cpu_model;          ///< as the CPU tells it
+  std::string name;       ///< model and core count, as in results/<name>/; no host name
+  std::string cpu_model;  ///< as the CPU tells it
   std::string cpu_vendor;
   int cpu_family = 0, cpu_model_number = 0, cpu_stepping = 0;
   std::string microarchitecture;  ///< key into specs/cpu.json, e.g. "zen3"; empty if unknown
   int logical_cpus = 0;           ///< online, host view
   int physical_cores = 0;
-  std::vector<int> cpus;          ///< one logical CPU per usable physical core, for pinning
-  int usable_threads = 1;         ///< min(usable cores, cpu.max quota rounded up)
+  std::vector<int> cpus;                ///< one logical CPU per usable physical core, for pinning
+  int usable_threads = 1;               ///< min(usable cores, cpu.max quota rounded up)
   std::int64_t memory_bytes = 0;        ///< of the machine
   std::int64_t memory_limit_bytes = 0;  ///< available now and within the container's limit
   std::vector<Cache> caches;
-  nlohmann::json facts;           ///< all of the above and the state, as in machine.json
+  nlohmann::json facts;  ///< all of the above and the state, as in machine.json
 };
 
 /// Looks at this machine (hwloc, CPUID, sysfs, cgroups, NVML where there is a driver). Never

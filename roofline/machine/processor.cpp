@@ -149,8 +149,8 @@ std::string microarchitecture(const Processor& processor) {
 
 std::string machine_name(const Processor& processor, const std::string& microarchitecture,
                          int cores) {
-  static const std::regex noise(
-      R"(\([^)]*\)|@.*|\b[0-9]+-core\b|\bwith\b.*|\b(processor|cpu)\b)", std::regex::icase);
+  static const std::regex noise(R"(\([^)]*\)|@.*|\b[0-9]+-core\b|\bwith\b.*|\b(processor|cpu)\b)",
+                                std::regex::icase);
   auto model = std::regex_replace(processor.model_name, noise, " ");
   std::string slug;
   for (const char c : model) {
@@ -161,8 +161,8 @@ std::string machine_name(const Processor& processor, const std::string& microarc
     }
   }
   while (!slug.empty() && slug.back() == '-') slug.pop_back();
-  const bool generic = std::none_of(slug.begin(), slug.end(),
-                                    [](unsigned char c) { return std::isdigit(c) != 0; });
+  const bool generic =
+      std::none_of(slug.begin(), slug.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   if (generic && !microarchitecture.empty()) {
     slug += (slug.empty() ? "" : "-") + microarchitecture;
   }

@@ -107,8 +107,7 @@ json read_state(const Processor& processor, const fs::path& root) {
   state["frequency_driver"] = text_or_null(read_line(cpu / "cpu0/cpufreq/scaling_driver"));
   state["boost"] = boost(cpu);
   state["smt_active"] = flag(read_line(cpu / "smt/active"), "1");
-  state["transparent_huge_pages"] =
-      text_or_null(bracketed(read_line(mm / "enabled").value_or("")));
+  state["transparent_huge_pages"] = text_or_null(bracketed(read_line(mm / "enabled").value_or("")));
   state["huge_page_defrag"] = text_or_null(bracketed(read_line(mm / "defrag").value_or("")));
   state["numa_balancing"] = flag(read_line(root / "proc/sys/kernel/numa_balancing"), "1");
   state["perf_event_paranoid"] = number_in(root / "proc/sys/kernel/perf_event_paranoid");

@@ -12,7 +12,8 @@ namespace roofline::machine {
 /// The choice in brackets: "always [madvise] never" -> "madvise"; empty if there is none.
 std::string bracketed(std::string_view text);
 
-/// Share of all CPU time since boot that the hypervisor gave to others (/proc/stat); NaN if unknown.
+/// Share of all CPU time since boot that the hypervisor gave to others (/proc/stat); NaN if
+/// unknown.
 double steal_fraction(std::string_view proc_stat);
 
 /// Governor, boost, huge pages, load, steal, hypervisor, kernel … An unknown is null. `root` is

@@ -116,8 +116,7 @@ Topology read_topology(const std::vector<int>& allowed, const char* synthetic) {
   for (hwloc_obj_t core = nullptr;
        (core = hwloc_get_next_obj_by_type(topology, type, core)) != nullptr;) {
     ++result.physical_cores;
-    result.threads_per_core =
-        std::max(result.threads_per_core, hwloc_bitmap_weight(core->cpuset));
+    result.threads_per_core = std::max(result.threads_per_core, hwloc_bitmap_weight(core->cpuset));
     Bitmap own(hwloc_bitmap_alloc());
     hwloc_bitmap_and(own.get(), core->cpuset, usable.get());
     const int first = hwloc_bitmap_first(own.get());
@@ -135,10 +134,9 @@ Topology read_topology(const std::vector<int>& allowed, const char* synthetic) {
   }
   for (hwloc_obj_t node = nullptr;
        (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr;) {
-    result.memory_nodes.push_back(
-        {static_cast<int>(node->os_index),
-         static_cast<std::int64_t>(node->attr->numanode.local_memory),
-         cores_within(topology, node->cpuset, usable.get())});
+    result.memory_nodes.push_back({static_cast<int>(node->os_index),
+                                   static_cast<std::int64_t>(node->attr->numanode.local_memory),
+                                   cores_within(topology, node->cpuset, usable.get())});
   }
   return result;
 }

@@ -1,0 +1,86 @@
+/* A driver library with one made-up GPU. FAKE_NVML_FAULT makes nvmlInit fail with that code. */
+#include <stdlib.h>
+#include <string.h>
+
+typedef void* Device;
+struct Memory {
+  unsigned long long total, free, used;
+};
+
+int nvmlInit_v2(void) {
+  const char* fault = getenv("FAKE_NVML_FAULT");
+  return fault ? atoi(fault) : 0;
+}
+int nvmlShutdown(void) { return 0; }
+const char* nvmlErrorString(int code) {
+  return code == 18 ? "Driver/library version mismatch" : "Unknown Error";
+}
+int nvmlSystemGetDriverVersion(char* text, unsigned size) {
+  strncpy(text, "550.54.15", size);
+  return 0;
+}
+int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  *version = 12040;
+  return 0;
+}
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = 1;
+  return 0;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
+  *device = device;
+  return index == 0 ? 0 : 2;
+}
+int nvmlDeviceGetName(Device device, char* text, unsigned size) {
+  (void)device;
+  strncpy(text, "NVIDIA H100 80GB HBM3", size);
+  return 0;
+}
+int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* minor) {
+  (void)device;
+  *major = 9;
+  *minor = 0;
+  return 0;
+}
+int nvmlDeviceGetMemoryInfo(Device device, struct Memory* memory) {
+  (void)device;
+  memory->total = 85520809984ull;
+  memory->free = 85000000000ull;
+  memory->used = memory->total - memory->free;
+  return 0;
+}
+int nvmlDeviceGetMaxClockInfo(Device device, unsigned which, unsigned* mhz) {
+  (void)device;
+  *mhz = which == 2 ? 2619 : 1980;
+  return 0;
+}
+int nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned* milliwatts) {
+  (void)device;
+  *milliwatts = 700000;
+  return 0;
+}
+int nvmlDeviceGetEccMode(Device device, unsigned* now, unsigned* pending) {
+  (void)device;
+  *now = *pending = 1;
+  return 0;
+}
+int nvmlDeviceGetMigMode(Device device, unsigned* now, unsigned* pending) {
+  (void)device;
+  *now = *pending = 0;
+  return 0;
+}
+int nvmlDeviceGetCurrPcieLinkWidth(Device device, unsigned* width) {
+  (void)device;
+  *width = 16;
+  return 0;
+}
+int nvmlDeviceGetComputeRunningProcesses(Device device, unsigned* count, void* infos) {
+  (void)device, (void)infos;
+  *count = 2;
+  return 7; /* NVML_ERROR_INSUFFICIENT_SIZE: what it says to a question for the count only */
+}
+int nvmlDeviceGetGraphicsRunningProcesses(Device device, unsigned* count, void* infos) {
+  (void)device, (void)infos;
+  *count = 1;
+  return 7;
+}
