@@ -14,6 +14,8 @@
 
 #include <omp.h>
 
+#include <type_traits>
+
 #include "kernels/buffer.hpp"
 #include "kernels/matmul/matmul.hpp"
 
@@ -26,6 +28,17 @@ constexpr std::int64_t blocks_of(std::int64_t n, std::int64_t at_most) {
 }
 constexpr std::int64_t lesser(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 constexpr std::int64_t greater(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
+
+/// Pins a sum to a vector register: left alone, GCC reorders the unrolled steps until it runs out
+/// of registers and spills in the innermost loop.
+template <class V>
+[[gnu::always_inline]] inline void keep(V& v) {
+#if defined(__x86_64__)
+  asm volatile("" : "+v"(v));
+#else
+  asm volatile("" : "+w"(v));
+#endif
+}
 
 /// One tile: R rows by the engine's nr columns, `groups` groups of K. `accumulate`: adds to Z.
 template <class E, int R>
@@ -48,7 +61,10 @@ template <class E, int R>
     for (int r = 0; r < R; ++r) {
       const auto b = E::broadcast(xs + r * E::kChunk);
 #pragma GCC unroll 4
-      for (int v = 0; v < E::kVectors; ++v) acc[r][v] = E::step(acc[r][v], w[v], b);
+      for (int v = 0; v < E::kVectors; ++v) {
+        acc[r][v] = E::step(acc[r][v], w[v], b);
+        keep(acc[r][v]);
+      }
     }
   };
   for (; groups >= kSteps; groups -= kSteps) {
@@ -60,11 +76,17 @@ template <class E, int R>
   for (; groups > 0; --groups, x += E::kGroup, y += kNr * E::kGroup) step(x, y);
 
   if (width == kNr) {
+    const auto put = [&](auto added, const float* with) __attribute__((always_inline)) {
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
+      for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < E::kVectors; ++v)
-        E::put(z + r * ldz + v * E::kLanes, acc[r][v], accumulate, scales, v * E::kLanes);
+        for (int v = 0; v < E::kVectors; ++v)
+          E::put(z + r * ldz + v * E::kLanes, acc[r][v], added(), with, v * E::kLanes);
+    };
+    if (scales != nullptr)
+      accumulate ? put(std::true_type(), scales) : put(std::false_type(), scales);
+    else
+      accumulate ? put(std::true_type(), nullptr) : put(std::false_type(), nullptr);
   } else {
     alignas(64) typename E::Z out[kNr];
     float edge_scales[kNr];
