@@ -17,28 +17,10 @@
 #include <type_traits>
 
 #include "kernels/buffer.hpp"
-#include "kernels/matmul/matmul.hpp"
+#include "kernels/matmul/matmul_engine.hpp"
 
 namespace kernels::matmul {
 namespace {
-
-constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
-constexpr std::int64_t blocks_of(std::int64_t n, std::int64_t at_most) {
-  return (n + at_most - 1) / at_most;
-}
-constexpr std::int64_t lesser(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
-constexpr std::int64_t greater(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
-
-/// Pins a sum to a vector register: left alone, GCC reorders the unrolled steps until it runs out
-/// of registers and spills in the innermost loop.
-template <class V>
-[[gnu::always_inline]] inline void keep(V& v) {
-#if defined(__x86_64__)
-  asm volatile("" : "+v"(v));
-#else
-  asm volatile("" : "+w"(v));
-#endif
-}
 
 /// One tile: R rows by the engine's nr columns, `groups` groups of K. `accumulate`: adds to Z.
 template <class E, int R>
@@ -332,40 +314,6 @@ struct Packed {
             .run_packed = run_packed,
             .workspace_bytes = workspace_bytes,
             .tiles = tiles};
-  }
-};
-
-/// Floating point: inputs widened to the accumulator's type as they are packed.
-template <class F, class XT, class YT, int Rows, int Vectors>
-struct FloatEngine {
-  using X = XT;
-  using Y = YT;
-  using Z = typename F::T;
-  using Xp = typename F::T;
-  using Yp = typename F::T;
-  using V = typename F::V;
-  using W = typename F::V;
-  static constexpr int kRows = Rows, kVectors = Vectors, kLanes = F::kWidth, kGroup = 1;
-  static constexpr int kChunk = F::kWidth > 8 ? F::kWidth : 8;
-
-  static V zero() { return F::zero(); }
-  static void load_y(const Yp* y, W (&w)[Vectors]) {
-#pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) w[v] = F::load(y + v * kLanes);
-  }
-  static V broadcast(const Xp* x) { return F::set1(*x); }
-  static V step(V acc, W y, V x) { return F::fma(x, y, acc); }
-  static void put(Z* z, V acc, bool accumulate, const float* scales, int column) {
-    if constexpr (sizeof(Z) == sizeof(float))
-      if (scales != nullptr) acc = F::mul(acc, F::load(scales + column));
-    F::store(z, accumulate ? F::add(acc, F::load(z)) : acc);
-  }
-  static void pack_x(const X* x, Xp* out) {
-    for (int i = 0; i < kChunk; i += kLanes) F::store(out + i, F::load(x + i));
-  }
-  static void pack_y(const Y* y, std::int64_t, Yp* out) {
-#pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) F::store(out + v * kLanes, F::load(y + v * kLanes));
   }
 };
 
