@@ -23,7 +23,7 @@ folder=${folders[0]}
 python3 "$tests/e2e/check_results.py" "$folder"
 
 before=$(cd "$folder" && find bench -type f -exec sha256sum {} + | sort)
-"$bin/roofline" run --quick --resume "$folder" >/dev/null
+"$bin/roofline" run --resume "$folder" >/dev/null
 after=$(cd "$folder" && find bench -type f -exec sha256sum {} + | sort)
 if [[ $before != "$after" ]]; then
   echo "--resume of a finished run measured again" >&2
