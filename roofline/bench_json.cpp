@@ -57,24 +57,6 @@ std::string without_bare_nan(std::string_view text) {
   return out;
 }
 
-json parse_json(std::string_view text, const std::string& source) {
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
-    throw BadInput(source + ": is empty");
-  }
-  const std::string clean = without_bare_nan(text);
-  try {
-    return json::parse(clean);
-  } catch (const json::parse_error& error) {
-    const auto end = clean.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                         error.byte > 0 ? error.byte - 1 : 0, clean.size()));
-    const auto line = 1 + std::count(clean.begin(), end, '\n');
-    throw BadInput(fmt::format("{}:{}: not JSON, or cut off, at byte {} of {}", source, line,
-                               error.byte, clean.size()));
-  } catch (const json::exception& error) {  // a number beyond double's range
-    throw BadInput(fmt::format("{}: not JSON that can be read: {}", source, error.what()));
-  }
-}
-
 /// One row of the file with the words for where it stands.
 class RowReader {
  public:
@@ -409,6 +391,26 @@ class Reader {
 };
 
 }  // namespace
+
+json parse_json(std::string_view text, const std::string& source) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    throw BadInput(source + ": is empty");
+  }
+  const std::string clean = without_bare_nan(text);
+  try {
+    return json::parse(clean);
+  } catch (const json::parse_error& error) {
+    const auto end = clean.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                         error.byte > 0 ? error.byte - 1 : 0, clean.size()));
+    const auto line = 1 + std::count(clean.begin(), end, '\n');
+    throw BadInput(fmt::format("{}:{}: not JSON, or cut off, at byte {} of {}", source, line,
+                               error.byte, clean.size()));
+  } catch (const json::exception& error) {  // a number beyond double's range
+    throw BadInput(fmt::format("{}: not JSON that can be read: {}", source, error.what()));
+  }
+}
+
+std::string benchmark_name(std::string_view name) { return joined(name_parts(name)); }
 
 std::string Benchmark::key(std::string_view wanted) const {
   for (const auto& [key, value] : keys) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,5 +71,12 @@ BenchData read_bench_json(std::span<const std::filesystem::path> files,
 /// The same for one text; `source` stands for the file name.
 BenchData parse_bench_json(std::string_view text, const std::string& source,
                            const RowDefaults& defaults = {});
+
+/// A name without what Google Benchmark appends to it (/real_time and the like).
+std::string benchmark_name(std::string_view name);
+
+/// Any JSON text, with the bare NaN and Infinity that Google Benchmark prints taken as null. Throws
+/// BadInput with the line and the byte at which it stops being JSON.
+nlohmann::json parse_json(std::string_view text, const std::string& source);
 
 }  // namespace roofline

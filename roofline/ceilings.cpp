@@ -251,6 +251,10 @@ int level_rank(std::string_view level) {
 }
 
 std::string Ceiling::id() const {
+  if (std::isnan(measured)) {  // of a spec chip
+    return resource == "compute" ? fmt::format("{}/{}/{}/{}", machine, resource, dtype, exec_unit)
+                                 : fmt::format("{}/{}/{}", machine, resource, level);
+  }
   return fmt::format("{}/{}/{}/{}/threads:{}", resource, resource == "compute" ? dtype : level,
                      operation, exec_unit, threads);
 }

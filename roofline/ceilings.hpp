@@ -23,7 +23,9 @@ inline constexpr double kClockUncertainty = 0.03;
 
 /// One row of ceilings.csv; see kCeilingsColumns.
 struct Ceiling {
-  std::string machine, device, resource, level, operation, dtype, exec_unit;
+  std::string machine;
+  std::string device;  ///< empty: of a spec chip, serves any
+  std::string resource, level, operation, dtype, exec_unit;
   int threads = 1;
   std::string condition;
   double working_set_bytes = kUnknownNumber;
@@ -35,7 +37,8 @@ struct Ceiling {
   std::string advertised_source;
   std::string verdict = "ok", cause;
 
-  /// resource/level or dtype/operation/exec_unit/threads:n, as roofline.csv's `roof` names it.
+  /// resource/level or dtype/operation/exec_unit/threads:n, as roofline.csv's `roof` names it; for
+  /// a spec chip chip/resource/level or dtype/exec_unit.
   std::string id() const;
   /// Measured, or advertised where nothing is measured (roofs of a spec chip).
   double value() const;

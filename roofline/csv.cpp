@@ -81,7 +81,8 @@ std::string read_text(const std::filesystem::path& path) {
 std::string csv_number(double value) {
   if (std::isnan(value)) return {};
   if (std::isinf(value)) throw std::logic_error("a CSV field cannot hold an infinity");
-  if (value == std::trunc(value) && std::abs(value) < 9007199254740992.0) {
+  const bool whole = value == std::trunc(value) && std::abs(value) < 9007199254740992.0;
+  if (whole || (std::abs(value) >= 1e9 && std::abs(value) < 1e18)) {
     return fmt::format("{:.0f}", value + 0.0);  // + 0.0: -0 becomes 0
   }
   return fmt::format("{:.9g}", value);

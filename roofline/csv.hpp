@@ -18,8 +18,9 @@ void write_atomically(const std::filesystem::path& path, std::string_view conten
 /// The whole file. Throws BadInput naming the file and the system's reason.
 std::string read_text(const std::filesystem::path& path);
 
-/// A number as all our CSVs write it: integers in full, else 9 significant digits; unknown (NaN)
-/// as an empty text. Throws std::logic_error for an infinity, which no column may hold.
+/// A number as all our CSVs write it: integers in full, from 1e9 on to the unit, else 9 significant
+/// digits; unknown (NaN) as an empty text. Throws std::logic_error for an infinity, which no column
+/// may hold.
 std::string csv_number(double value);
 
 class CsvTable {

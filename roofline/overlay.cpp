@@ -7,24 +7,29 @@
 #include <map>
 #include <tuple>
 
+#include "roofline/model.hpp"
 #include "roofline/statistics.hpp"
 
 namespace roofline {
 namespace {
 
 bool serves(const Ceiling& ceiling, const Benchmark& row, std::string_view resource) {
-  return ceiling.device == row.device && ceiling.resource == resource &&
-         (row.device == "gpu" || ceiling.threads == row.threads || std::isnan(ceiling.measured));
+  if (ceiling.resource != resource || std::isnan(ceiling.value())) return false;
+  if (ceiling.device.empty()) return true;
+  return ceiling.device == row.device && (row.device == "gpu" || ceiling.threads == row.threads);
+}
+
+/// A spec chip has one main memory, whatever the rows call theirs.
+bool same_level(const Ceiling& ceiling, std::string_view level) {
+  return ceiling.level == level ||
+         (ceiling.device.empty() && ceiling.level == "HBM" && level == "DRAM");
 }
 
 const Ceiling* compute_roof(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
   const Ceiling* own = nullptr;
   const Ceiling* best = nullptr;
   for (const Ceiling& ceiling : ceilings) {
-    if (!serves(ceiling, row, "compute") || ceiling.dtype != row.roof_dtype ||
-        std::isnan(ceiling.value())) {
-      continue;
-    }
+    if (!serves(ceiling, row, "compute") || ceiling.dtype != row.roof_dtype) continue;
     if (!best || ceiling.value() > best->value()) best = &ceiling;
     if (ceiling.exec_unit == row.exec_unit && (!own || ceiling.value() > own->value())) {
       own = &ceiling;
@@ -37,9 +42,8 @@ const Ceiling* bandwidth_roof(const Benchmark& row, std::string_view level,
                               const std::vector<Ceiling>& ceilings) {
   const Ceiling* best = nullptr;
   for (const Ceiling& ceiling : ceilings) {
-    if (serves(ceiling, row, "bandwidth") && ceiling.level == level &&
-        ceiling.operation == "read" && !std::isnan(ceiling.value()) &&
-        (!best || ceiling.value() > best->value())) {
+    if (serves(ceiling, row, "bandwidth") && same_level(ceiling, level) &&
+        ceiling.operation == "read" && (!best || ceiling.value() > best->value())) {
       best = &ceiling;
     }
   }
@@ -58,10 +62,10 @@ double launch_time(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
   return std::isnan(best) ? 0 : best;
 }
 
-/// min(C, I W); NaN where either side is unknown.
+/// NaN where either side is unknown.
 double attainable(double intensity, double compute, double bandwidth) {
   if (std::isnan(compute) || std::isnan(bandwidth)) return kUnknownNumber;
-  return std::min(compute, intensity * bandwidth);
+  return attainable_flops_per_s(intensity, compute, bandwidth);
 }
 
 struct LevelTime {
@@ -86,25 +90,22 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
                                        : kUnknownNumber;
   const double t_launch = launch_time(row, ceilings);
 
-  // T_lower of the whole kernel is a lower bound whatever is missing, but what bounds the kernel
-  // is known only when every part is.
+  Work work{row.flops, compute ? compute->value() : kUnknownNumber, {}, t_launch};
   std::vector<LevelTime> times;
-  double t_lower = std::fmax(t_math, t_launch);
-  std::string bound_by = t_launch > 0 && !(t_math >= t_launch) ? "launch" : "compute";
   bool all_known = compute_known;
   for (const auto& [level, bytes] : row.level_bytes) {
     LevelTime time{bandwidth_roof(row, level, ceilings), bytes > 0 ? kUnknownNumber : 0};
     if (time.roof && bytes > 0) time.seconds = bytes / time.roof->value();
     all_known = all_known && !std::isnan(time.seconds);
-    if (time.seconds > t_lower) {
-      t_lower = time.seconds;
-      bound_by = level;
-    }
+    work.levels.push_back({level, bytes, time.roof ? time.roof->value() : kUnknownNumber});
     times.push_back(time);
   }
-  if (all_known && t_lower > 0) {
-    common.bound_by = bound_by;
-    common.t_lower_s = t_lower;
+  if (all_known) {
+    const Bounds whole = bounds(work);
+    if (whole.t_lower > 0) {
+      common.bound_by = whole.bound;
+      common.t_lower_s = whole.t_lower;
+    }
   }
 
   // What the comparison is worth: the point's own interval, the ceiling's, and the clock.
@@ -135,7 +136,7 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
       point.roof = time.seconds > t_math ? time.roof->id() : compute->id();
       point.t_upper_s = t_math + time.seconds;
       if (compute && time.roof) {
-        point.ridge_intensity = compute->value() / time.roof->value();
+        point.ridge_intensity = ridge_intensity(compute->value(), time.roof->value());
         point.theory_roof_flops_per_s =
             attainable(point.intensity, compute->theory_at_clock, time.roof->theory_at_clock);
         point.advertised_roof_flops_per_s =

@@ -30,8 +30,7 @@ struct Point {
 };
 
 /// One point per benchmark and memory level that its bytes cross; `rows` must outlive the points.
-/// Probes are left out: they are the ceilings. Formulas: model.md of the book, chapter 1, as in
-/// model.hpp.
+/// Probes are left out: they are the ceilings. Formulas: model.hpp.
 ///
 /// The compute roof C is the ceilings row of the same device, roof_dtype, exec_unit and (on a CPU)
 /// threads; where the row's unit is unknown or has no such ceiling, the best unit of that dtype.

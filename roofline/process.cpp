@@ -106,7 +106,14 @@ SignalGuard::SignalGuard() {
   ::sigprocmask(SIG_BLOCK, &set, &g_old_mask);
 }
 
-SignalGuard::~SignalGuard() { ::sigprocmask(SIG_SETMASK, &g_old_mask, nullptr); }
+SignalGuard::~SignalGuard() {
+  // One that is still pending was meant for the guarded work, not for what comes after it.
+  const sigset_t set = watched();
+  const timespec now{};
+  while (::sigtimedwait(&set, nullptr, &now) > 0) {
+  }
+  ::sigprocmask(SIG_SETMASK, &g_old_mask, nullptr);
+}
 
 bool SignalGuard::interrupted() {
   sigset_t pending;

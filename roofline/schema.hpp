@@ -68,14 +68,14 @@ inline constexpr Column kSweepColumns[] = {
 
 /// The machine's state during the run, sampled by `roofline run`.
 inline constexpr Column kTraceColumns[] = {
-    {"time_s", "s", "since the run (or its resumption) began"},
-    {"device", "", "cpu or gpu"},
+    {"time_s", "s", "since the run began; pauses before a --resume are left out"},
+    {"device", "", "cpu, gpu (the first one), gpu1 …"},
     {"during", "", "the comparison group that was running"},
     {"clock_hz", "Hz", "highest core clock that the system tells"},
     {"memory_clock_hz", "Hz", "GPU memory clock"},
     {"power_w", "W", "board or package power"},
     {"temperature_c", "degrees Celsius", "of the device"},
-    {"throttle", "", "reasons the device gives for a lower clock"},
+    {"throttle", "", "the device's clock event reasons, as NVML's bits"},
     {"load", "count", "runnable tasks, mean of the last minute"},
     {"steal", "1", "share of CPU time taken by the hypervisor since the last sample"},
 };

@@ -40,6 +40,18 @@ std::string rate_unit(const std::string& resource, const std::string& dtype) {
   return dtype.find('f') != std::string::npos || dtype.find('e') == 0 ? "FLOP/s" : "OP/s";
 }
 
+/// A time that the model says cannot be: not to be believed, whatever is wrong.
+bool refused(const Point& point) {
+  return point.verdict == "above-roof" || point.verdict == "impossible";
+}
+
+/// A user's name on one line of a terminal.
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return text;
+}
+
 }  // namespace
 
 std::string with_prefix(double value, std::string_view unit) {
@@ -92,8 +104,10 @@ std::string kernels_summary(const std::vector<Point>& points) {
   std::map<Work, const Point*> best;
   std::map<std::string, std::size_t> faults;
   const auto faster = [](const Point& a, const Point& b) {
-    const bool library = !a.benchmark->library.empty(), other = !b.benchmark->library.empty();
-    return library != other ? other : a.time_s < b.time_s;
+    const auto key = [](const Point& p) {
+      return std::make_tuple(refused(p), !p.benchmark->library.empty(), p.time_s);
+    };
+    return key(a) < key(b);
   };
   for (const Point& point : points) {
     const Benchmark& row = *point.benchmark;
@@ -101,10 +115,7 @@ std::string kernels_summary(const std::vector<Point>& points) {
     const auto [found, fresh] = best.try_emplace(work, &point);
     if (fresh) order.push_back(work);
     if (!fresh && faster(point, *found->second)) found->second = &point;
-    if (point.verdict == "above-roof" || point.verdict == "impossible" ||
-        point.verdict == "no-roof") {
-      ++faults[point.verdict];
-    }
+    if (refused(point) || point.verdict == "no-roof") ++faults[point.verdict];
   }
   if (order.empty()) return "No kernels.\n";
   std::vector<std::vector<std::string>> rows = {{"kernel", "best variant", "time", "achieved",
@@ -117,13 +128,15 @@ std::string kernels_summary(const std::vector<Point>& points) {
     if (!row.shape.empty()) name += "/" + row.shape;
     if (!row.temperature.empty()) name += "/" + row.temperature;
     name += row.device == "gpu" ? "/gpu" : fmt::format("/{}T", row.threads);
-    rows.push_back(
-        {name, row.variant.empty() ? "-" : row.variant, with_prefix(point.time_s, "s"),
-         with_prefix(point.achieved_flops_per_s, rate_unit("compute", row.roof_dtype)),
-         with_prefix(row.bytes / point.time_s, "B/s"),
-         point.bound_by.empty() ? "-" : point.bound_by, percent(point.t_lower_s / point.time_s),
-         std::isnan(point.peer_ratio) ? "-"
-                                      : fmt::format("{:.2f}x {}", point.peer_ratio, point.peer)});
+    rows.push_back({printable(name), row.variant.empty() ? "-" : printable(row.variant),
+                    with_prefix(point.time_s, "s"),
+                    with_prefix(point.achieved_flops_per_s, rate_unit("compute", row.roof_dtype)),
+                    with_prefix(row.bytes / point.time_s, "B/s"),
+                    point.bound_by.empty() ? "-" : point.bound_by,
+                    refused(point) ? point.verdict : percent(point.t_lower_s / point.time_s),
+                    std::isnan(point.peer_ratio)
+                        ? "-"
+                        : fmt::format("{:.2f}x {}", point.peer_ratio, point.peer)});
   }
   std::string out = aligned(rows, 2);
   for (const auto& [verdict, count] : faults) {

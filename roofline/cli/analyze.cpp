@@ -11,6 +11,7 @@
 #include "roofline/dtype_names.hpp"
 #include "roofline/error.hpp"
 #include "roofline/overlay.hpp"
+#include "roofline/roofs.hpp"
 #include "roofline/summary.hpp"
 
 namespace roofline::cli {
@@ -18,7 +19,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> bench;
-  std::string ceilings, out;
+  std::string ceilings, chip, out;
   RowDefaults defaults;
 };
 
@@ -30,11 +31,12 @@ int analyze(Options options) {
   }
   std::vector<Ceiling> ceilings;
   if (!options.ceilings.empty()) ceilings = read_ceilings(options.ceilings);
+  if (!options.chip.empty()) ceilings = advertised_ceilings(specs::chip(options.chip));
   const std::vector<std::filesystem::path> files(options.bench.begin(), options.bench.end());
   const BenchData data = read_bench_json(files, options.defaults);
   const auto points = overlay(data.benchmarks, ceilings);
   std::string machine = data.machine;
-  if (!ceilings.empty() && !ceilings.front().machine.empty()) {
+  if (options.chip.empty() && !ceilings.empty() && !ceilings.front().machine.empty()) {
     if (!machine.empty() && machine != ceilings.front().machine) {
       fmt::print(stderr, "roofline: the benchmarks ran on {}, the ceilings are of {}\n", machine,
                  ceilings.front().machine);
@@ -61,7 +63,10 @@ void add_analyze(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<Options>();
   command->add_option("--bench", options->bench, "Google Benchmark JSON, one or more files")
       ->required();
-  command->add_option("--ceilings", options->ceilings, "ceilings.csv of the machine it ran on");
+  auto* ceilings =
+      command->add_option("--ceilings", options->ceilings, "ceilings.csv of the machine it ran on");
+  command->add_option("--chip", options->chip, "Advertised roofs of a chip instead (see specs)")
+      ->excludes(ceilings);
   command->add_option("--out", options->out, "Where roofline.csv is written");
   command->add_option("--device", options->defaults.device, "Of rows that do not tell: cpu or gpu")
       ->check(CLI::IsMember({"cpu", "gpu"}));

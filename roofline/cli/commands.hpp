@@ -8,6 +8,7 @@ namespace roofline::cli {
 void add_analyze(CLI::App& app, int& exit_code);
 void add_machine(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
+void add_run(CLI::App& app, int& exit_code);
 void add_specs(CLI::App& app, int& exit_code);
 
 }  // namespace roofline::cli

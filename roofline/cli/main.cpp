@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   roofline::cli::add_analyze(app, exit_code);
   roofline::cli::add_machine(app, exit_code);
   roofline::cli::add_report(app, exit_code);
+  roofline::cli::add_run(app, exit_code);
   roofline::cli::add_specs(app, exit_code);
   try {
     app.parse(argc, argv);

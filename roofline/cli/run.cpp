@@ -1,0 +1,68 @@
+// roofline run: measure this machine into a results folder.
+#include "roofline/run.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "roofline/cli/commands.hpp"
+#include "roofline/error.hpp"
+
+namespace roofline::cli {
+namespace {
+
+/// Index or UUID, as CUDA_VISIBLE_DEVICES takes it.
+std::string check_gpu(const std::string& text) {
+  const auto in = [](std::string_view part, std::string_view set) {
+    return !part.empty() && part.find_first_not_of(set) == std::string_view::npos;
+  };
+  const bool index = text.size() <= 4 && in(text, "0123456789");
+  const bool uuid = (text.starts_with("GPU-") || text.starts_with("MIG-")) &&
+                    in(std::string_view(text).substr(4), "0123456789abcdefABCDEF-");
+  return index || uuid ? "" : "'" + text + "' is neither an index nor a UUID (GPU-…)";
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("run", "Measure ceilings and kernels into a results folder");
+  const auto options = std::make_shared<RunOptions>();
+  options->out = "results";
+  auto* quick = command->add_flag_function(
+      "--quick", [options](std::int64_t) { options->settings.full = false; },
+      "About two minutes (default)");
+  auto* full = command->add_flag("--full", options->settings.full, "Every case, tighter intervals")
+                   ->excludes(quick);
+  auto* out = command->add_option("--out", options->out, "Root of results folders (results)");
+  auto* device = command->add_option("--device", options->settings.device, "cpu, gpu or all (all)")
+                     ->check(CLI::IsMember({"cpu", "gpu", "all"}));
+  auto* gpu = command->add_option("--gpu", options->settings.gpu, "Which GPU: index or UUID")
+                  ->check(check_gpu);
+  auto* filter = command->add_option(
+      "--filter", options->settings.filter,
+      "Only benchmarks whose name this regular expression is found in; the ceilings stay "
+      "whole unless it matches some of them");
+  command->add_option("--resume", options->resume, "Go on with a folder whose run was cut short")
+      ->excludes(quick)
+      ->excludes(full)
+      ->excludes(out)
+      ->excludes(device)
+      ->excludes(gpu)
+      ->excludes(filter);
+  command->add_option("--bin", options->bin, "Where the bench_* programs are (beside this one)");
+  command
+      ->add_option("--timeout", options->timeout_s,
+                   "Seconds after which one bench process is killed (60 quick, 600 full, and ten "
+                   "times the timing asked of it)")
+      ->check(CLI::PositiveNumber);
+  command->callback([options, &exit_code] {
+    if (options->bin.empty()) {
+      std::error_code error;
+      options->bin = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+      if (error) throw BadInput("--bin: give the folder of the bench_* programs");
+    }
+    exit_code = run(*options);
+  });
+}
+
+}  // namespace roofline::cli

@@ -1,0 +1,66 @@
+#include "roofline/progress.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace roofline {
+
+std::string clock_text(double seconds) {
+  const long whole = std::lround(std::max(0.0, seconds));
+  if (whole >= 3600) {
+    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  }
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+Progress::Progress(double total_s)
+    : start_(std::chrono::steady_clock::now()),
+      total_s_(total_s),
+      terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+double Progress::elapsed_s() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void Progress::show(std::size_t done, std::size_t total, const std::string& what,
+                    double expected_s) {
+  const double elapsed = elapsed_s();
+  constexpr double kPlainInterval = 10;
+  if (!terminal_ && elapsed - shown_at_s_ < kPlainInterval) return;
+  shown_at_s_ = elapsed;
+  // Until a twentieth is done the expectation is worth more than what was seen.
+  const double pace = expected_s > total_s_ / 20 ? elapsed / expected_s : 1;
+  const double left = (total_s_ - std::min(expected_s, total_s_)) * pace;
+  std::string line = fmt::format("[{}/{}] {} left, {}", done, total, clock_text(left), what);
+  if (!terminal_) {
+    fmt::print(stderr, "{}\n", line);
+    return;
+  }
+  winsize window{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1 &&
+      line.size() >= window.ws_col) {
+    line.resize(window.ws_col - 1u);
+  }
+  fmt::print(stderr, "\r{:<{}}", line, width_);
+  std::fflush(stderr);
+  width_ = line.size();
+}
+
+void Progress::note(const std::string& line) {
+  clear();
+  fmt::print(stderr, "{}\n", line);
+}
+
+void Progress::clear() {
+  if (!terminal_ || width_ == 0) return;
+  fmt::print(stderr, "\r{:<{}}\r", "", width_);
+  std::fflush(stderr);
+  width_ = 0;
+}
+
+}  // namespace roofline

@@ -1,0 +1,95 @@
+#include "roofline/roofs.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace roofline {
+namespace {
+
+using nlohmann::json;
+
+double number(const json& object, const char* field) {
+  const auto found = object.find(field);
+  return found != object.end() && found->is_number() ? found->get<double>() : kUnknownNumber;
+}
+
+/// Facts of the chosen GPU; an empty object if there is none.
+json gpu_facts(const json& facts, const std::string& choice) {
+  const json devices = facts.value("gpu", json::object()).value("devices", json::array());
+  for (const json& device : devices) {
+    if (std::to_string(device.value("index", 0)) == choice) return device;
+  }
+  return devices.empty() ? json::object() : devices.front();
+}
+
+double cpu_theory(const Ceiling& c, const specs::Microarchitecture& core) {
+  const double per_cycle = c.resource == "compute"     ? core.flops_per_cycle(c.dtype, c.exec_unit)
+                           : c.resource == "bandwidth" ? core.bytes_per_cycle(c.level, c.operation)
+                                                       : kUnknownNumber;
+  return per_cycle * c.clock_hz * c.threads;
+}
+
+double gpu_theory(const Ceiling& c, const specs::Chip* chip, const json& facts) {
+  if (c.resource == "bandwidth" && c.level == "HBM") {
+    return 2 * number(facts, "memory_clock_max_hz") * number(facts, "memory_bus_bits") / 8;
+  }
+  const specs::Peak* peak =
+      chip && c.resource == "compute" ? chip->peak(c.dtype, c.exec_unit) : nullptr;
+  if (!peak || chip->sms == 0) return kUnknownNumber;
+  return peak->flops_per_cycle_per_sm * chip->sms * c.clock_hz;
+}
+
+}  // namespace
+
+CeilingContext context_of(const machine::Machine& machine, const std::string& gpu) {
+  const specs::Microarchitecture* core = specs::microarchitecture(machine.microarchitecture);
+  const json facts = gpu_facts(machine.facts, gpu);
+  const json name = facts.value("name", json());
+  const specs::Chip* chip =
+      name.is_string() ? specs::chip_of_device(name.get<std::string>()) : nullptr;
+  CeilingContext context;
+  context.machine = machine.name;
+  context.caches = machine.caches;
+  context.theory = [core, chip, facts](const Ceiling& c) {
+    if (c.device == "gpu") return gpu_theory(c, chip, facts);
+    return core ? cpu_theory(c, *core) : kUnknownNumber;
+  };
+  context.advertised = [chip](const Ceiling& c) {
+    Advertised out;
+    if (c.device != "gpu" || !chip) return out;
+    if (c.resource == "compute") {
+      if (const specs::Peak* peak = chip->peak(c.dtype, c.exec_unit)) out.value = peak->advertised;
+    } else if (c.resource == "bandwidth" && c.level == "HBM") {
+      out.value = chip->bandwidth;
+    }
+    if (!std::isnan(out.value)) out.source = chip->source;
+    return out;
+  };
+  return context;
+}
+
+std::vector<Ceiling> advertised_ceilings(const specs::Chip& chip) {
+  std::vector<Ceiling> out;
+  const auto add = [&](Ceiling row, double value) {
+    if (std::isnan(value)) return;
+    row.machine = chip.name;
+    row.advertised = value;
+    row.advertised_source = chip.source;
+    out.push_back(std::move(row));
+  };
+  for (const specs::Peak& peak : chip.peaks) {
+    Ceiling row;
+    row.resource = "compute";
+    row.operation = "peak";
+    row.dtype = peak.dtype;
+    row.exec_unit = peak.exec_unit;
+    add(row, peak.advertised);
+  }
+  Ceiling memory;
+  memory.resource = "bandwidth";
+  memory.level = "HBM";
+  memory.operation = "read";
+  add(memory, chip.bandwidth);
+  return out;
+}
+
+}  // namespace roofline

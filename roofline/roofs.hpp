@@ -1,0 +1,21 @@
+// Limits that nobody has measured: theory from the spec tables, and what vendors advertise.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "roofline/ceilings.hpp"
+#include "roofline/machine/machine.hpp"
+#include "roofline/specs.hpp"
+
+namespace roofline {
+
+/// Theory and advertised figures for this machine's ceilings. `gpu` is the user's choice of GPU by
+/// index; empty or a UUID stands for the first one. CPU theory: per-cycle table x observed clock x
+/// threads. GPU: FLOP per cycle and SM x SMs x observed clock; memory by 2 x clock x bus / 8.
+CeilingContext context_of(const machine::Machine& machine, const std::string& gpu = "");
+
+/// A chip's advertised peaks and memory bandwidth as ceilings for any device.
+std::vector<Ceiling> advertised_ceilings(const specs::Chip& chip);
+
+}  // namespace roofline

@@ -1,0 +1,395 @@
+#include "roofline/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "roofline/advertised.hpp"
+#include "roofline/analysis.hpp"
+#include "roofline/csv.hpp"
+#include "roofline/error.hpp"
+#include "roofline/machine/machine.hpp"
+#include "roofline/process.hpp"
+#include "roofline/progress.hpp"
+#include "roofline/report.hpp"
+#include "roofline/roofs.hpp"
+#include "roofline/run_plan.hpp"
+#include "roofline/summary.hpp"
+#include "roofline/trace.hpp"
+
+namespace roofline {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+/// How much a suite measures.
+struct Effort {
+  int rounds, repetitions;
+  double budget_s;  ///< 0: no bound, every sample gets longest_sample_s
+  double shortest_sample_s, longest_sample_s;
+};
+constexpr Effort kQuick = {2, 3, 100, 0.002, 0.1};
+constexpr Effort kFull = {3, 5, 0, 0.1, 0.1};
+
+// What a process costs besides its samples, and a sample besides its time: start-up, binding and
+// verifying; Google Benchmark's search for the iteration count in the first repetition.
+constexpr double kProcessCost_s = 0.3;
+constexpr double kSampleCost = 1.7;
+
+std::vector<std::pair<std::string, std::string>> child_environment(const RunSettings& settings) {
+  if (settings.gpu.empty()) return {};
+  return {{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}, {"CUDA_VISIBLE_DEVICES", settings.gpu}};
+}
+
+std::string seconds_text(double seconds) { return fmt::format("{:.4f}", seconds); }
+
+/// Measures the groups of one plan into one folder.
+class Runner {
+ public:
+  Runner(RunFolder& folder, const Plan& plan, const RunOptions& options, std::string device,
+         SignalGuard& signals)
+      : folder_(folder),
+        options_(options),
+        device_(std::move(device)),
+        effort_(folder.settings().full ? kFull : kQuick),
+        signals_(signals),
+        trace_(folder.path() / "trace.csv", device_ != "cpu") {
+    for (const Group& group : plan.groups) {
+      if (!folder.done(group.name)) groups_.push_back(&group);
+    }
+    finished_ = plan.groups.size() - groups_.size();
+    total_ = plan.groups.size();
+    for (const Group* group : groups_) {
+      benchmarks_left_ += group->benchmarks();
+      processes_left_ += group->units.size();
+    }
+    progress_.emplace(expected_s(benchmarks_left_, processes_left_));
+  }
+
+  /// False if it was interrupted.
+  bool measure() {
+    folder_.write_state("running", total_);
+    for (const Group* group : groups_) {
+      sample_s_ = sample_time();
+      expected_of_group_ = expected_s(group->benchmarks(), group->units.size());
+      if (!measure_group(*group)) {
+        progress_->clear();
+        return false;
+      }
+      expected_done_ += expected_of_group_;
+      benchmarks_left_ -= group->benchmarks();
+      processes_left_ -= group->units.size();
+      ++finished_;
+      trace_.sample(progress_->elapsed_s(), group->name);
+      trace_.write();
+    }
+    progress_->clear();
+    return true;
+  }
+
+ private:
+  /// One benchmark's rows, and why it has none.
+  struct Result {
+    json rows = json::array();
+    std::string failure;
+    bool skipped = false;  ///< by the program's own decision
+  };
+
+  double samples() const { return effort_.rounds * effort_.repetitions; }
+
+  double expected_s(std::size_t benchmarks, std::size_t processes) const {
+    return static_cast<double>(processes) * effort_.rounds * kProcessCost_s +
+           static_cast<double>(benchmarks) * samples() * sample_s_ * kSampleCost;
+  }
+
+  /// Spreads what is left of the budget over the benchmarks that are left, so that slow ones early
+  /// on do not make the whole late.
+  double sample_time() const {
+    if (effort_.budget_s == 0) return effort_.longest_sample_s;
+    const double left = effort_.budget_s - progress_->elapsed_s() -
+                        static_cast<double>(processes_left_) * effort_.rounds * kProcessCost_s;
+    const double each = left / (static_cast<double>(benchmarks_left_) * samples() * kSampleCost);
+    return std::clamp(each, effort_.shortest_sample_s, effort_.longest_sample_s);
+  }
+
+  /// False if interrupted: nothing of the group is kept.
+  bool measure_group(const Group& group) {
+    results_.clear();
+    context_ = json();
+    std::vector<Unit> units = group.units;
+    for (int round = 0; round < effort_.rounds; ++round) {
+      std::vector<Unit> next;
+      for (std::size_t i = 0; i < units.size(); ++i) {
+        if (signals_.interrupted()) return false;
+        const double part =
+            (round + static_cast<double>(i) / static_cast<double>(units.size())) / effort_.rounds;
+        const auto what = fmt::format("{}, round {} of {}", group.name, round + 1, effort_.rounds);
+        if (!measure_unit(units[i], round, part, what, next)) return false;
+      }
+      units = std::move(next);
+    }
+    json rows = json::array();
+    std::vector<RunFailure> failures;
+    for (const Unit& unit : group.units) {
+      for (const std::string& name : unit.names) {
+        Result& result = results_[name];
+        for (json& row : result.rows) rows.push_back(std::move(row));
+        if (result.failure.empty()) continue;
+        failures.push_back({group.name, name, result.failure});
+        progress_->note(fmt::format("failed: {}: {}", name, result.failure));
+      }
+    }
+    folder_.finish_group(group.name, rows.empty() ? "" : file_text(rows), failures);
+    return true;
+  }
+
+  /// One process; `next` gets what the next round shall run in its place. A process that fails as
+  /// a whole is split into single benchmarks, so that one of them does not cost the others.
+  bool measure_unit(const Unit& unit, int round, double part, const std::string& what,
+                    std::vector<Unit>& next) {
+    const double asked = static_cast<double>(unit.names.size()) * effort_.repetitions * sample_s_;
+    const double timeout = options_.timeout_s > 0 ? options_.timeout_s
+                                                  : process_timeout(folder_.settings().full, asked);
+    const fs::path file = folder_.scratch() / "bench.json";
+    fs::remove(file);
+    const auto show = [&] {
+      progress_->show(finished_, total_, what, expected_done_ + part * expected_of_group_);
+    };
+    show();
+    const Outcome outcome = run_process(
+        {.arguments = {unit.program.string(),
+                       std::string("--suite=") + (folder_.settings().full ? "full" : "quick"),
+                       "--device=" + device_, "--benchmark_filter=" + exact_filter(unit.names),
+                       fmt::format("--benchmark_repetitions={}", effort_.repetitions),
+                       "--benchmark_min_time=" + seconds_text(sample_s_),
+                       "--benchmark_enable_random_interleaving=true",
+                       "--benchmark_report_aggregates_only=false",
+                       "--benchmark_out=" + file.string(), "--benchmark_out_format=json"},
+         .environment = child_environment(folder_.settings()),
+         .timeout_s = timeout},
+        [&] {
+          show();
+          trace_.sample(progress_->elapsed_s(), what);
+        });
+    if (outcome.interrupted) return false;
+
+    const std::string fault = take(unit, outcome, timeout, file, round);
+    if (!fault.empty()) {
+      folder_.check_space();
+      if (unit.names.size() == 1) {
+        results_[unit.names.front()].failure = fault;
+        return true;
+      }
+      for (const std::string& name : unit.names) {
+        if (!measure_unit({unit.program, unit.library, {name}}, round, part, what, next)) {
+          return false;
+        }
+      }
+      return true;
+    }
+    Unit good{unit.program, unit.library, {}};
+    for (const std::string& name : unit.names) {
+      const Result& result = results_[name];
+      if (result.failure.empty() && !result.skipped) good.names.push_back(name);
+    }
+    if (!good.names.empty()) next.push_back(std::move(good));
+    return true;
+  }
+
+  /// Takes over the process's rows. Returns why the whole process counts as failed, or nothing.
+  std::string take(const Unit& unit, const Outcome& outcome, double timeout, const fs::path& file,
+                   int round) {
+    // Exit code 1 stands for wrong kernels; their rows say so.
+    if (outcome.exit_code != 0 && outcome.exit_code != 1) return outcome.words(timeout);
+    json parsed;
+    try {
+      const std::string text = read_text(file);
+      parse_bench_json(text, "its JSON");  // every row must be one that can be analysed
+      parsed = parse_json(text, "its JSON");
+    } catch (const BadInput& error) {
+      return outcome.clean() ? error.what() : outcome.words(timeout);
+    }
+    std::map<std::string, Result> fresh;
+    for (const std::string& name : unit.names) fresh[name];
+    for (json& row : parsed.at("benchmarks")) {
+      if (row.value("run_type", "iteration") == "aggregate") continue;
+      const auto found = fresh.find(benchmark_name(row.at("name").get<std::string>()));
+      if (found == fresh.end()) continue;
+      if (row.value("error_occurred", false)) {
+        const std::string message = row.value("error_message", "no reason given");
+        if (outcome.exit_code == 1) found->second.failure = message;
+        if (outcome.exit_code == 0) {
+          found->second.skipped = true;
+          skip(found->first, message);
+        }
+      }
+      row["round"] = round;
+      found->second.rows.push_back(std::move(row));
+    }
+    const bool told = std::any_of(fresh.begin(), fresh.end(),
+                                  [](const auto& item) { return !item.second.failure.empty(); });
+    if (outcome.exit_code == 1 && !told) return outcome.words(timeout);
+    if (context_.is_null() && parsed.contains("context")) context_ = parsed["context"];
+    for (auto& [name, result] : fresh) {
+      Result& sum = results_[name];
+      if (result.rows.empty()) result.failure = "the program gave no row for it";
+      for (json& row : result.rows) sum.rows.push_back(std::move(row));
+      if (!result.failure.empty()) sum.failure = result.failure;
+      sum.skipped = sum.skipped || result.skipped;
+    }
+    return {};
+  }
+
+  void skip(const std::string& name, const std::string& reason) {
+    const bool known = std::any_of(folder_.skipped.begin(), folder_.skipped.end(),
+                                   [&](const SkippedRow& row) { return row.name == name; });
+    if (!known) folder_.skipped.push_back({name, reason});
+  }
+
+  /// Google Benchmark's format with one row a line.
+  std::string file_text(const json& rows) const {
+    constexpr auto kReplace = json::error_handler_t::replace;
+    std::string out =
+        "{\"context\": " + (context_.is_null() ? "{}" : context_.dump(-1, ' ', false, kReplace)) +
+        ",\n\"benchmarks\": [\n";
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      out += rows[i].dump(-1, ' ', false, kReplace) + (i + 1 < rows.size() ? ",\n" : "\n");
+    }
+    return out + "]}\n";
+  }
+
+  RunFolder& folder_;
+  const RunOptions& options_;
+  std::string device_;
+  Effort effort_;
+  SignalGuard& signals_;
+  Trace trace_;
+  std::optional<Progress> progress_;
+  std::vector<const Group*> groups_;  ///< to be measured
+  std::size_t finished_ = 0, total_ = 0, benchmarks_left_ = 0, processes_left_ = 0;
+  double sample_s_ = 0.05, expected_done_ = 0, expected_of_group_ = 0;
+  std::map<std::string, Result> results_;  ///< of the group at work, by benchmark
+  json context_;
+};
+
+/// What the programs offer on this machine. Throws BadInput if one cannot even list.
+std::vector<ListedBenchmark> list_all(const std::vector<fs::path>& programs,
+                                      const RunSettings& settings, const std::string& device) {
+  std::vector<ListedBenchmark> out;
+  for (const fs::path& program : programs) {
+    const Command command{
+        .arguments = {program.string(),
+                      std::string("--suite=") + (settings.full ? "full" : "quick"),
+                      "--device=" + device, "--list"},
+        .environment = child_environment(settings),
+        .timeout_s = 60,
+        .keep_output = true};
+    const Outcome outcome = run_process(command);
+    if (outcome.interrupted) throw BadInput("interrupted before anything was measured");
+    if (!outcome.clean()) {
+      throw BadInput(fmt::format("{} --list: {}", program.filename().string(),
+                                 outcome.words(command.timeout_s)));
+    }
+    const auto listed = parse_list(outcome.output, program);
+    out.insert(out.end(), listed.begin(), listed.end());
+  }
+  return out;
+}
+
+/// cpu, gpu or all as the programs shall take it: all without a GPU is cpu, and said.
+std::string usable_device(const RunSettings& settings, const machine::Machine& machine) {
+  if (settings.device == "cpu") return "cpu";
+  const json gpu = machine.facts.value("gpu", json::object());
+  if (gpu.value("status", "none") == "ok") return settings.device;
+  const json reason = gpu.value("reason", json());
+  const std::string words = reason.is_string() ? reason.get<std::string>() : "no GPU";
+  if (settings.device == "gpu") throw BadInput("--device gpu: " + words);
+  fmt::print(stderr, "GPU left out: {}\n", words);
+  return "cpu";
+}
+
+void print_skipped(const std::vector<SkippedRow>& skipped) {
+  std::map<std::string, std::size_t> reasons;
+  for (const SkippedRow& row : skipped) ++reasons[row.reason];
+  for (const auto& [reason, count] : reasons) {
+    fmt::print(stderr, "skipped {} benchmark{}: {}\n", count, count == 1 ? "" : "s", reason);
+  }
+}
+
+}  // namespace
+
+double process_timeout(bool full, double asked_s) { return (full ? 600 : 60) + 10 * asked_s; }
+
+int run(const RunOptions& options) {
+  std::optional<SignalGuard> signals(std::in_place);
+  const machine::Machine machine = machine::probe();
+  const auto programs = find_programs(options.bin);
+  const bool fresh = options.resume.empty();
+  std::optional<RunFolder> folder;
+  if (!fresh) folder.emplace(RunFolder::resume(options.resume));
+  const RunSettings settings = fresh ? options.settings : folder->settings();
+  const std::string device = usable_device(settings, machine);
+  const Plan plan = make_plan(list_all(programs, settings, device), settings.filter);
+  if (plan.groups.empty()) {
+    throw BadInput(fmt::format("--device {}: nothing to measure{}", settings.device,
+                               plan.skipped.empty() ? "" : ": " + plan.skipped.front().reason));
+  }
+  if (fresh) {
+    folder.emplace(RunFolder::create(options.out, machine.name, settings));
+    json facts = machine.facts;
+    add_advertised(facts);
+    write_atomically(folder->path() / "machine.json",
+                     facts.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  } else {
+    const fs::path file = folder->path() / "machine.json";
+    const json facts = parse_json(read_text(file), file.string());
+    const json name = facts.is_object() ? facts.value("name", json()) : json();
+    if (name != machine.name) {
+      throw BadInput(fmt::format("{}: measured on {}, this machine is {}", file.string(),
+                                 name.is_string() ? name.get<std::string>() : "an unknown one",
+                                 machine.name));
+    }
+  }
+  folder->skipped = plan.skipped;
+  fmt::print(stderr, "results: {}\n", folder->path().string());
+  print_skipped(plan.skipped);
+
+  bool complete = false;
+  {
+    Runner runner(*folder, plan, options, device, *signals);
+    complete = runner.measure();
+  }
+  signals.reset();  // from here on a second Ctrl-C ends the program at once
+  const bool failed = !folder->failures().empty();
+  folder->write_state(!complete ? "interrupted"
+                      : failed  ? "failed"
+                                : "complete",
+                      plan.groups.size());
+
+  int exit_code = complete && !failed ? 0 : 1;
+  const Analysis analysis = analyze_folder(folder->path(), context_of(machine, settings.gpu));
+  if (!fs::exists(folder->path() / "trace.csv")) {
+    CsvTable(kTraceColumns).write(folder->path() / "trace.csv");
+  }
+  const Drawn drawn = draw(folder->path());
+  if (!drawn.note.empty()) fmt::print(stderr, "{}\n", drawn.note);
+  fmt::print("{}\n\n{}\n{}", machine.name, ceilings_summary(analysis.ceilings.rows),
+             kernels_summary(analysis.points));
+  if (failed) {
+    fmt::print("\n{} failed:\n", folder->failures().size());
+    for (const RunFailure& failure : folder->failures()) {
+      fmt::print("  {}: {}\n", failure.benchmark, failure.reason);
+    }
+  }
+  fmt::print("\nresults: {}\n", folder->path().string());
+  if (!complete) {
+    fmt::print(stderr, "interrupted: go on with --resume {}\n", folder->path().string());
+  }
+  return exit_code;
+}
+
+}  // namespace roofline

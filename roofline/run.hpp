@@ -1,0 +1,33 @@
+// `roofline run`: measures ceilings and kernels into a results folder.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "roofline/run_folder.hpp"
+
+namespace roofline {
+
+struct RunOptions {
+  RunSettings settings;          ///< ignored with `resume`
+  std::filesystem::path out;     ///< root of results folders
+  std::filesystem::path resume;  ///< an unfinished folder; empty for a new one
+  std::filesystem::path bin;     ///< where the bench_* programs are
+  double timeout_s = 0;          ///< of one process; 0: see process_timeout()
+};
+
+/// A bench process that has not ended after this time is killed: 60 s (quick) or 600 s (full) and
+/// ten times the timing that was asked of it.
+double process_timeout(bool full, double asked_s);
+
+/// Each comparison group in rounds (quick 2 of 3 repetitions, full 3 of 5), in each round one
+/// process for our variants and one per library. A group's file appears when it is whole. A process
+/// that crashes, hangs or prints garbage is tried again one benchmark at a time; what fails alone
+/// is noted in run.json and the others go on. Ends with the CSVs, the pictures and the summary on
+/// stdout, also after SIGINT or SIGTERM.
+///
+/// Returns 0, or 1 if a benchmark failed or the run was interrupted. Throws BadInput (a folder that
+/// cannot be made or is full, no programs, no GPU where one was asked for, a bad filter).
+int run(const RunOptions& options);
+
+}  // namespace roofline

@@ -1,0 +1,186 @@
+#include "roofline/run_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "roofline/csv.hpp"
+#include "roofline/error.hpp"
+
+namespace roofline {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr int kFormat = 1;
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H%M%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+void make_folders(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw BadInput(fmt::format("cannot create {}: {}", path.string(), error.message()));
+}
+
+}  // namespace
+
+RunFolder::RunFolder(fs::path path, RunSettings settings)
+    : path_(std::move(path)), settings_(std::move(settings)) {}
+
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : skipped(std::move(other.skipped)),
+      path_(std::move(other.path_)),
+      settings_(std::move(other.settings_)),
+      started_(std::move(other.started_)),
+      failures_(std::move(other.failures_)),
+      done_(std::move(other.done_)),
+      status_(std::move(other.status_)),
+      groups_total_(other.groups_total_),
+      lock_(std::exchange(other.lock_, -1)) {}
+
+RunFolder::~RunFolder() {
+  if (lock_ < 0) return;
+  std::error_code error;
+  fs::remove_all(scratch(), error);
+  ::close(lock_);
+}
+
+void RunFolder::lock() {
+  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    const int error = errno;
+    if (lock_ >= 0) ::close(std::exchange(lock_, -1));
+    throw BadInput(error == EWOULDBLOCK
+                       ? fmt::format("{}: another run is at work in it", path_.string())
+                       : fmt::format("cannot open {}: {}", path_.string(), std::strerror(error)));
+  }
+  std::error_code ignored;
+  fs::remove_all(scratch(), ignored);  // of a run that was killed
+  make_folders(scratch());
+  make_folders(path_ / "bench");
+}
+
+RunFolder RunFolder::create(const fs::path& root, const std::string& machine,
+                            const RunSettings& settings) {
+  make_folders(root / machine);
+  for (;;) {
+    const std::string now = utc_now();
+    const fs::path path = root / machine / now;
+    if (::mkdir(path.c_str(), 0777) == 0) {
+      RunFolder folder(path, settings);
+      folder.started_ = now;
+      folder.lock();
+      return folder;
+    }
+    if (errno != EEXIST) {
+      throw BadInput(fmt::format("cannot create {}: {}", path.string(), std::strerror(errno)));
+    }
+    ::usleep(100'000);  // another run began in this second
+  }
+}
+
+RunFolder RunFolder::resume(const fs::path& path) {
+  const fs::path state_file = path / "run.json";
+  if (!fs::is_regular_file(state_file)) {
+    throw BadInput(fmt::format("--resume {}: not a results folder (no run.json)", path.string()));
+  }
+  const json state = parse_json(read_text(state_file), state_file.string());
+  RunFolder folder(path, {});
+  try {
+    if (state.at("format").get<int>() != kFormat) {
+      throw BadInput(fmt::format("{}: field 'format' is not {}", state_file.string(), kFormat));
+    }
+    state.at("started_utc").get_to(folder.started_);
+    folder.settings_.full = state.at("suite").get<std::string>() == "full";
+    state.at("device").get_to(folder.settings_.device);
+    state.at("gpu").get_to(folder.settings_.gpu);
+    state.at("filter").get_to(folder.settings_.filter);
+    for (const json& item : state.at("failures")) {
+      folder.failures_.push_back({item.at("group").get<std::string>(),
+                                  item.at("benchmark").get<std::string>(),
+                                  item.at("reason").get<std::string>()});
+    }
+  } catch (const json::exception& error) {
+    throw BadInput(fmt::format("{}: {}", state_file.string(), error.what()));
+  }
+  folder.lock();
+  for (const fs::path& file : bench_files(path)) folder.done_.insert(file.stem().string());
+  return folder;
+}
+
+bool RunFolder::done(const std::string& group) const {
+  return done_.contains(group) &&
+         std::none_of(failures_.begin(), failures_.end(),
+                      [&](const RunFailure& failure) { return failure.group == group; });
+}
+
+void RunFolder::check_space() const {
+  // More than a file system keeps in reserve for a file's metadata.
+  write_atomically(scratch() / "space", std::string(std::size_t{64} << 10, ' '));
+  fs::remove(scratch() / "space");
+}
+
+void RunFolder::finish_group(const std::string& group, const std::string& json_text,
+                             const std::vector<RunFailure>& failures) {
+  if (!json_text.empty()) {
+    write_atomically(path_ / "bench" / (group + ".json"), json_text);
+    done_.insert(group);
+  }
+  std::erase_if(failures_, [&](const RunFailure& failure) { return failure.group == group; });
+  failures_.insert(failures_.end(), failures.begin(), failures.end());
+  write_state(status_, groups_total_);
+}
+
+void RunFolder::write_state(const std::string& status, std::size_t groups_total) {
+  status_ = status;
+  groups_total_ = groups_total;
+  json state = {{"format", kFormat},
+                {"started_utc", started_},
+                {"suite", settings_.full ? "full" : "quick"},
+                {"device", settings_.device},
+                {"gpu", settings_.gpu},
+                {"filter", settings_.filter},
+                {"status", status},
+                {"groups_total", groups_total},
+                {"groups_measured", done_.size()},
+                {"failures", json::array()},
+                {"skipped", json::array()}};
+  for (const RunFailure& failure : failures_) {
+    state["failures"].push_back(
+        {{"group", failure.group}, {"benchmark", failure.benchmark}, {"reason", failure.reason}});
+  }
+  for (const SkippedRow& row : skipped) {
+    state["skipped"].push_back({{"benchmark", row.name}, {"reason", row.reason}});
+  }
+  write_atomically(path_ / "run.json",
+                   state.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+std::vector<fs::path> bench_files(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> out;
+  fs::directory_iterator files(folder / "bench", error);
+  if (error) {
+    throw BadInput(fmt::format("cannot read {}: {}", (folder / "bench").string(), error.message()));
+  }
+  for (const auto& entry : files) {
+    if (entry.path().extension() == ".json") out.push_back(entry.path());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace roofline

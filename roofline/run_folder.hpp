@@ -1,0 +1,72 @@
+// A results folder while it is being filled: bench/*.json, run.json, and nothing half-written.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "roofline/bench_json.hpp"
+
+namespace roofline {
+
+/// What decides which benchmarks a run holds; kept in run.json, so that --resume does the same.
+struct RunSettings {
+  bool full = false;
+  std::string device = "all", gpu, filter;
+};
+
+struct RunFailure {
+  std::string group, benchmark, reason;
+};
+
+class RunFolder {
+ public:
+  /// Makes root/machine/<UTC date and time>/, which is never an old one. Throws BadInput naming the
+  /// folder that cannot be made.
+  static RunFolder create(const std::filesystem::path& root, const std::string& machine,
+                          const RunSettings& settings);
+  /// Opens one that an earlier run left. Throws BadInput if it is none, if its run.json is not
+  /// usable, or if a run is at work in it.
+  static RunFolder resume(const std::filesystem::path& folder);
+
+  RunFolder(RunFolder&& other) noexcept;
+  ~RunFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+  const RunSettings& settings() const { return settings_; }
+  /// Measured and without a failure: not to be done again.
+  bool done(const std::string& group) const;
+  /// For what must not be seen before it is whole; removed by the destructor.
+  std::filesystem::path scratch() const { return path_ / ".part"; }
+  /// Fails with BadInput now if the disk takes no more.
+  void check_space() const;
+
+  /// Puts a group's rows (Google Benchmark's format, first context) into place and notes its
+  /// failures in run.json. Without rows only the failures are noted.
+  void finish_group(const std::string& group, const std::string& json_text,
+                    const std::vector<RunFailure>& failures);
+  /// status: running, interrupted, failed or complete.
+  void write_state(const std::string& status, std::size_t groups_total);
+
+  const std::vector<RunFailure>& failures() const { return failures_; }
+  std::vector<SkippedRow> skipped;
+
+ private:
+  RunFolder(std::filesystem::path path, RunSettings settings);
+  void lock();
+
+  std::filesystem::path path_;
+  RunSettings settings_;
+  std::string started_;
+  std::vector<RunFailure> failures_;
+  std::set<std::string> done_;
+  std::string status_ = "running";
+  std::size_t groups_total_ = 0;
+  int lock_ = -1;
+};
+
+/// bench/*.json of a results folder, sorted by name. Throws BadInput if it is not such a folder.
+std::vector<std::filesystem::path> bench_files(const std::filesystem::path& folder);
+
+}  // namespace roofline

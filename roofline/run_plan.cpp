@@ -1,0 +1,158 @@
+#include "roofline/run_plan.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "roofline/error.hpp"
+
+namespace roofline {
+namespace {
+
+constexpr std::string_view kCeilingsProgram = "bench_ceilings";
+
+bool of_ceilings(const ListedBenchmark& entry) {
+  return entry.program.filename() == kCeilingsProgram;
+}
+
+/// The name without its variant, fit for a file.
+std::string group_name(const ListedBenchmark& entry) {
+  std::string name = entry.op;
+  if (of_ceilings(entry)) {
+    name += fmt::format("/threads:{}", entry.threads);
+  } else {
+    const std::size_t rest = entry.name.find('/', entry.op.size() + 1 + entry.variant.size());
+    if (rest != std::string::npos) name += entry.name.substr(rest);
+  }
+  if (entry.device == "gpu") name += "/gpu";
+  for (char& c : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-';
+    c = plain ? c : c == '/' ? '_' : '-';
+  }
+  constexpr std::size_t kLongest = 200;  // file systems take 255
+  return name.substr(0, kLongest);
+}
+
+/// The entries that the user's expression selects.
+std::vector<bool> selection(const std::vector<ListedBenchmark>& listed, const std::string& filter) {
+  std::vector<bool> chosen(listed.size(), true);
+  if (filter.empty()) return chosen;
+  bool probe = false, any = false;
+  try {
+    const std::regex expression(filter);
+    for (std::size_t i = 0; i < listed.size(); ++i) {
+      chosen[i] = std::regex_search(listed[i].name, expression);
+      any = any || chosen[i];
+      probe = probe || (chosen[i] && of_ceilings(listed[i]));
+    }
+  } catch (const std::regex_error& error) {
+    throw BadInput(fmt::format("--filter '{}' is not a regular expression", filter));
+  }
+  if (!any) {
+    throw BadInput(
+        fmt::format("--filter '{}' matches none of {} benchmarks", filter, listed.size()));
+  }
+  for (std::size_t i = 0; i < listed.size() && !probe; ++i) {
+    if (of_ceilings(listed[i])) chosen[i] = true;
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::size_t Group::benchmarks() const {
+  std::size_t sum = 0;
+  for (const Unit& unit : units) sum += unit.names.size();
+  return sum;
+}
+
+std::vector<std::filesystem::path> find_programs(const std::filesystem::path& bin) {
+  std::vector<std::filesystem::path> out;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(bin, error)) {
+    if (entry.path().filename().string().starts_with("bench_") &&
+        !std::filesystem::is_directory(entry.path()) && ::access(entry.path().c_str(), X_OK) == 0) {
+      out.push_back(std::filesystem::absolute(entry.path()));
+    }
+  }
+  if (out.empty()) {
+    throw BadInput(
+        fmt::format("no bench_* programs in {}: build them, or give --bin", bin.string()));
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.filename() != kCeilingsProgram, a) <
+           std::pair(b.filename() != kCeilingsProgram, b);
+  });
+  return out;
+}
+
+std::vector<ListedBenchmark> parse_list(std::string_view text,
+                                        const std::filesystem::path& program) {
+  const std::string source = program.filename().string() + " --list";
+  const auto list = parse_json(text, source);
+  std::vector<ListedBenchmark> out;
+  try {
+    for (const auto& item : list) {
+      ListedBenchmark entry;
+      entry.program = program;
+      item.at("name").get_to(entry.name);
+      item.at("op").get_to(entry.op);
+      item.at("variant").get_to(entry.variant);
+      item.at("device").get_to(entry.device);
+      item.at("library").get_to(entry.library);
+      item.at("threads").get_to(entry.threads);
+      item.at("needs_missing").get_to(entry.needs_missing);
+      out.push_back(std::move(entry));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw BadInput(fmt::format("{}: not a list of benchmarks: {}", source, error.what()));
+  }
+  return out;
+}
+
+Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter) {
+  const auto chosen = selection(listed, filter);
+  Plan plan;
+  std::map<std::string, std::size_t> index;
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    const ListedBenchmark& entry = listed[i];
+    if (!chosen[i]) continue;
+    if (!entry.needs_missing.empty()) {
+      plan.skipped.push_back({entry.name, entry.needs_missing});
+      continue;
+    }
+    const auto [found, fresh] = index.try_emplace(group_name(entry), plan.groups.size());
+    if (fresh) plan.groups.push_back({found->first, {}});
+    auto& units = plan.groups[found->second].units;
+    // Ours share the first process; a library has one of its own, since some read their settings
+    // once, at load, and several export the same symbols.
+    const std::string library = entry.library ? entry.variant : "";
+    const auto same = std::find_if(units.begin(), units.end(), [&](const Unit& unit) {
+      return unit.program == entry.program && unit.library == library;
+    });
+    if (same != units.end()) {
+      same->names.push_back(entry.name);
+    } else {
+      units.push_back({entry.program, library, {entry.name}});
+    }
+  }
+  return plan;
+}
+
+std::string exact_filter(const std::vector<std::string>& names) {
+  std::string out = "^(";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) out += '|';
+    for (const char c : names[i]) {
+      if (std::string_view(".[]{}()*+?^$|\\").find(c) != std::string_view::npos) out += '\\';
+      out += c;
+    }
+  }
+  return out + ")(/(real_time|manual_time|process_time|iterations:.*|repeats:.*))*$";
+}
+
+}  // namespace roofline

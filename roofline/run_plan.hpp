@@ -1,0 +1,57 @@
+// What `roofline run` measures, in which processes.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "roofline/bench_json.hpp"
+
+namespace roofline {
+
+/// One benchmark as a bench program's --list tells it.
+struct ListedBenchmark {
+  std::filesystem::path program;
+  std::string name, op, variant, device;
+  bool library = false;
+  int threads = 1;
+  std::string needs_missing;  ///< why it cannot run here; empty if it can
+};
+
+/// One process: all our own variants of a group, or one library.
+struct Unit {
+  std::filesystem::path program;
+  std::string library;  ///< variant; empty for our own
+  std::vector<std::string> names;
+};
+
+/// What is compared with each other, measured as neighbours in time; one file in bench/.
+struct Group {
+  std::string name;  ///< the file's name without .json
+  std::vector<Unit> units;
+  std::size_t benchmarks() const;
+};
+
+struct Plan {
+  std::vector<Group> groups;  ///< the ceilings' probes first
+  std::vector<SkippedRow> skipped;
+};
+
+/// The bench_* programs of a folder, bench_ceilings first. Throws BadInput if there are none.
+std::vector<std::filesystem::path> find_programs(const std::filesystem::path& bin);
+
+/// Throws BadInput naming the program: not the JSON array that --list prints.
+std::vector<ListedBenchmark> parse_list(std::string_view text,
+                                        const std::filesystem::path& program);
+
+/// Groups by operation, dtype, keys, threads and device; probes (of bench_ceilings) by operation,
+/// threads and device. `filter` is a regular expression searched for in the names, empty for all;
+/// if it matches no probe at all, every probe stays, so that the kernels it matches have roofs.
+/// Throws BadInput for a bad expression and for one that matches nothing.
+Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter);
+
+/// The value of --benchmark_filter that selects exactly these benchmarks.
+std::string exact_filter(const std::vector<std::string>& names);
+
+}  // namespace roofline

@@ -1,0 +1,103 @@
+#include "roofline/trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "roofline/bench_json.hpp"
+#include "roofline/machine/gpu.hpp"
+
+namespace roofline {
+namespace {
+
+/// The fastest core: idle ones may show their lowest clock.
+double core_clock_hz() {
+  double best = kUnknownNumber;
+  for (int cpu = 0;; ++cpu) {
+    std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", cpu));
+    double khz = 0;
+    if (!(file >> khz)) break;
+    best = std::fmax(best, khz * 1e3);
+  }
+  if (!std::isnan(best)) return best;
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const std::size_t colon = line.find(':');
+    if (!line.starts_with("cpu MHz") || colon == std::string::npos) continue;
+    best = std::fmax(best, std::atof(line.c_str() + colon + 1) * 1e6);
+  }
+  return best;
+}
+
+double temperature_c() {
+  double best = kUnknownNumber;
+  for (int zone = 0;; ++zone) {
+    std::ifstream file(fmt::format("/sys/class/thermal/thermal_zone{}/temp", zone));
+    double milli = 0;
+    if (!(file >> milli)) break;
+    best = std::fmax(best, milli / 1e3);
+  }
+  return best;
+}
+
+double number(const nlohmann::json& object, const char* field) {
+  const auto found = object.find(field);
+  return found != object.end() && found->is_number() ? found->get<double>() : kUnknownNumber;
+}
+
+CsvTable earlier_rows(const std::filesystem::path& file) {
+  return std::filesystem::exists(file) ? CsvTable::read(file) : CsvTable(kTraceColumns);
+}
+
+}  // namespace
+
+Trace::Trace(std::filesystem::path file, bool gpu)
+    : file_(std::move(file)), table_(earlier_rows(file_)), gpu_(gpu) {
+  if (table_.rows() > 0) offset_s_ = table_.number(table_.rows() - 1, "time_s");
+}
+
+void Trace::sample(double time_s, const std::string& during) {
+  table_.add_row();
+  table_.set("time_s", std::round((offset_s_ + time_s) * 100) / 100);
+  table_.set("device", "cpu");
+  table_.set("during", during);
+  table_.set("clock_hz", core_clock_hz());
+  table_.set("temperature_c", temperature_c());
+  double load = 0;
+  if (std::ifstream("/proc/loadavg") >> load) table_.set("load", load);
+  // /proc/stat: user nice system idle iowait irq softirq steal, in ticks since boot.
+  std::string cpu;
+  double ticks[8] = {};
+  std::ifstream stat("/proc/stat");
+  stat >> cpu;
+  for (double& tick : ticks) stat >> tick;
+  if (stat) {
+    double all = 0;
+    for (const double tick : ticks) all += tick;
+    if (busy_ > 0 && all > busy_) table_.set("steal", (ticks[7] - stolen_) / (all - busy_));
+    busy_ = all;
+    stolen_ = ticks[7];
+  }
+  if (!gpu_) return;
+  const auto gpus = machine::read_gpus();
+  for (const auto& device : gpus.value("devices", nlohmann::json::array())) {
+    table_.add_row();
+    table_.set("time_s", std::round((offset_s_ + time_s) * 100) / 100);
+    table_.set("device", device.value("index", 0) == 0
+                             ? "gpu"
+                             : fmt::format("gpu{}", device.value("index", 0)));
+    table_.set("during", during);
+    table_.set("clock_hz", number(device, "sm_clock_now_hz"));
+    table_.set("memory_clock_hz", number(device, "memory_clock_now_hz"));
+    table_.set("power_w", number(device, "power_now_w"));
+    table_.set("temperature_c", number(device, "temperature_c"));
+    if (const double reasons = number(device, "throttle_reasons"); !std::isnan(reasons)) {
+      table_.set("throttle", fmt::format("{:#x}", static_cast<unsigned long long>(reasons)));
+    }
+  }
+}
+
+}  // namespace roofline

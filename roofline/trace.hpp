@@ -1,0 +1,28 @@
+// The machine's state over time, for trace.csv.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "roofline/csv.hpp"
+
+namespace roofline {
+
+class Trace {
+ public:
+  /// Continues the file's rows, if it exists. `gpu`: also ask NVML.
+  Trace(std::filesystem::path file, bool gpu);
+  /// One row per device. An unreadable figure stays empty.
+  void sample(double time_s, const std::string& during);
+  /// Throws BadInput if it cannot be written.
+  void write() const { table_.write(file_); }
+
+ private:
+  std::filesystem::path file_;
+  CsvTable table_;
+  bool gpu_;
+  double offset_s_ = 0;  ///< of the rows that were there before
+  double busy_ = 0, stolen_ = 0;
+};
+
+}  // namespace roofline

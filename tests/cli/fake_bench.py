@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Stands in for the bench programs: same flags, instant answers, and every way to fail.
+
+Linked as bench_ceilings, bench_matmul … into a folder that `roofline run --bin` is given.
+FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a benchmark is asked for:
+  crash, hang, garbage (not JSON), truncated, nocounters, nan, exit3, silent (no row): the process
+  wrong (error row, exit code 1), skip (error row, exit code 0): the row
+FAKE_SLEEP=<seconds> is how long each process takes. FAKE_LIST=garbage|crash spoils --list.
+"""
+import json
+import os
+import re
+import signal
+import sys
+import time
+
+PROGRAM = os.path.basename(sys.argv[0])
+SIZES = [4096, 8192, 16384, 24576, 65536, 131072, 262144, 2 << 20, 4 << 20, 64 << 20, 128 << 20,
+         256 << 20]
+
+
+def flag(name, default=""):
+    for argument in sys.argv[1:]:
+        if argument.startswith("--" + name + "="):
+            return argument.split("=", 1)[1]
+    return default
+
+
+def entry(op, variant, rest, threads, library=False, missing="", device="cpu"):
+    return {"name": f"{op}/{variant}/{rest}/threads:{threads}", "op": op, "variant": variant,
+            "dtype": rest.split("/")[0], "device": device, "library": library, "threads": threads,
+            "quick": True, "needs_missing": missing}
+
+
+def entries():
+    if PROGRAM == "bench_ceilings":
+        for threads in (1, 2):
+            for variant in ("scalar", "avx2"):
+                yield entry("fma_peak", variant, "f32", threads)
+            for access in ("read", "copy"):
+                for size in SIZES:
+                    yield entry("stream", "avx2", f"f32/access:{access}/size:{size}", threads)
+        for size in SIZES:
+            yield entry("chase", "plain", f"u64/size:{size}", 1)
+    else:
+        op = PROGRAM.removeprefix("bench_")
+        for temp in ("warm", "cold"):
+            for threads in (1, 2):
+                rest = f"f32/N:1000/temp:{temp}"
+                yield entry(op, "scalar", rest, threads)
+                yield entry(op, "avx2", rest, threads)
+                yield entry(op, "openblas", rest, threads, library=True)
+                yield entry(op, "avx512", rest, threads, missing="this CPU has no AVX-512")
+
+
+def gigabytes_per_s(size):
+    """Falls from level to level of a 32 KiB, 512 KiB, 32 MiB machine, flat within each."""
+    return 200 if size <= 24576 else 100 if size <= 262144 else 50 if size <= 16 << 20 else 10
+
+
+def work(item):
+    """Seconds, FLOP, bytes and counters of one call."""
+    keys = dict(part.split(":") for part in item["name"].split("/")[3:])
+    threads = item["threads"]
+    if item["op"] == "fma_peak":
+        peak = 50e9 if item["variant"] == "avx2" else 6e9
+        return 1e6 / peak, 1e6 * threads, 0, {}
+    if item["op"] == "stream":
+        size = int(keys["size"])
+        return size / gigabytes_per_s(size) / 1e9, 0, size * threads, \
+            {"working_set_bytes": size * threads}
+    if item["op"] == "chase":
+        return 1e-6 / gigabytes_per_s(int(keys["size"])), 0, 8, {"working_set_bytes": 8}
+    time_s = {"scalar": 4e-6, "avx2": 1e-6, "openblas": 1.25e-6}[item["variant"]] / threads
+    return time_s, 2000, 8000, {"bytes_L1": 8000, "working_set_bytes": 8000}
+
+
+def row(item, repetition):
+    time_s, flops, moved, counters = work(item)
+    wobble = 1 + 0.01 * ((repetition * 7) % 3 - 1)
+    label = f"device={item['device']};exec_unit=simd-avx2;roof_dtype=f32;"
+    if item["library"]:
+        label += "library=OpenBLAS 0.3.21;"
+    if item["variant"] in ("scalar",):
+        label = label.replace("simd-avx2", "scalar")
+    return {"name": item["name"] + "/real_time", "run_name": item["name"] + "/real_time",
+            "run_type": "iteration", "repetitions": 3, "repetition_index": repetition,
+            "threads": 1, "iterations": 100, "real_time": time_s * wobble * 1e9,
+            "cpu_time": time_s * 1e9, "time_unit": "ns", "flops": float(flops),
+            "bytes": float(moved), "clock_hz": 3.5e9, "label": label, **counters}
+
+
+def error_row(item, message):
+    return {"name": item["name"] + "/real_time", "run_type": "iteration", "error_occurred": True,
+            "error_message": message, "iterations": 0, "real_time": 0.0, "cpu_time": 0.0,
+            "time_unit": "ns", "threads": 1}
+
+
+def main():
+    device = flag("device", "all")
+    items = [item for item in entries() if device in ("all", item["device"])]
+    if "--list" in sys.argv:
+        if os.environ.get("FAKE_LIST") == "garbage":
+            print("not a list")
+        elif os.environ.get("FAKE_LIST") == "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        else:
+            print(json.dumps(items))
+        return 0
+    wanted = re.compile(flag("benchmark_filter", "."))
+    items = [item for item in items if wanted.search(item["name"] + "/real_time")]
+    time.sleep(float(os.environ.get("FAKE_SLEEP", "0")))
+    rows, exit_code = [], 0
+    text = None
+    for item in items:
+        modes = [fault.split(":", 1)[0] for fault in os.environ.get("FAKE_FAULTS", "").split(",")
+                 if fault and fault.split(":", 1)[1] in item["name"]]
+        mode = modes[0] if modes else ""
+        if mode == "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        elif mode == "hang":
+            time.sleep(3600)
+        elif mode == "exit3":
+            print("out of luck", file=sys.stderr)
+            return 3
+        elif mode == "garbage":
+            text = "\x00\xff garbage"
+        elif mode == "truncated":
+            text = "truncated"
+        elif mode == "wrong":
+            rows.append(error_row(item, "wrong result: 1 instead of 2"))
+            exit_code = 1
+        elif mode == "skip":
+            rows.append(error_row(item, "not on this machine"))
+        elif mode != "silent":
+            for repetition in range(int(flag("benchmark_repetitions", "1"))):
+                made = row(item, repetition)
+                if mode == "nocounters":
+                    del made["flops"]
+                if mode == "nan":
+                    made["flops"] = float("nan")
+                rows.append(made)
+            rows.append({"name": item["name"] + "/real_time_mean", "run_type": "aggregate",
+                         "real_time": 1.0, "time_unit": "ns"})
+    out = json.dumps({"context": {"machine": "fake-box", "date": "2025-01-01T00:00:00+00:00"},
+                      "benchmarks": rows}, indent=2)
+    if text == "truncated":
+        out = out[:len(out) // 2]
+    elif text is not None:
+        out = text
+    try:
+        with open(flag("benchmark_out"), "w", encoding="latin-1") as file:
+            file.write(out)
+    except OSError:
+        pass  # like Google Benchmark, which does not look
+    return exit_code
+
+
+sys.exit(main())
