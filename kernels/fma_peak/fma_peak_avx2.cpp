@@ -11,8 +11,8 @@ namespace {
 double madd_chains(std::int64_t iterations, int one) {
   return run_chains(
       iterations, _mm256_setzero_si256(), _mm256_set1_epi16(static_cast<short>(one)),
-      [](__m256i acc, __m256i x) {
-        asm("" : "+x"(x));  // or the product, the same in every chain, is computed once
+      [](__m256i acc, __m256i& x) {
+        opaque(x);  // or the product, the same in every chain, is computed once
         return _mm256_add_epi32(acc, _mm256_madd_epi16(x, x));
       },
       [](__m256i acc) { return static_cast<double>(Avx2::S8::sum(acc)); });

@@ -10,8 +10,8 @@ namespace {
 double madd_chains(std::int64_t iterations, int one) {
   return run_chains(
       iterations, _mm512_setzero_si512(), _mm512_set1_epi16(static_cast<short>(one)),
-      [](__m512i acc, __m512i x) {
-        asm("" : "+v"(x));  // or the product, the same in every chain, is computed once
+      [](__m512i acc, __m512i& x) {
+        opaque(x);  // or the product, the same in every chain, is computed once
         return _mm512_add_epi32(acc, _mm512_madd_epi16(x, x));
       },
       [](__m512i acc) { return static_cast<double>(Avx512::S8::sum(acc)); });

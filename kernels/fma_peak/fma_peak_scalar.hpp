@@ -3,12 +3,6 @@
 
 #include "kernels/fma_peak/fma_peak_simd.hpp"
 
-#if defined(__aarch64__)
-#define FLOAT_REGISTER "+w"
-#else
-#define FLOAT_REGISTER "+x"
-#endif
-
 namespace kernels::fma_peak {
 namespace {
 
@@ -16,10 +10,9 @@ template <class T>
 double scalar_chains(std::int64_t iterations, int one) {
   return run_chains(
       iterations, T{0}, static_cast<T>(one),
-      [](T acc, T x) {
-        acc += x * x;                   // contracted to one instruction by -ffp-contract=fast
-        asm("" : FLOAT_REGISTER(acc));  // keeps the chains out of one vector
-        return acc;
+      [](T acc, T& x) {
+        opaque(x);           // or the product is computed once, and adds are left
+        return acc + x * x;  // one instruction by -ffp-contract=fast
       },
       [](T acc) { return static_cast<double>(acc); });
 }

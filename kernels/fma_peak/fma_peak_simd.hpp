@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/fma_peak/fma_peak.hpp"
+#include "kernels/simd/opaque.hpp"
 
 namespace kernels::fma_peak {
 namespace {
@@ -13,13 +14,18 @@ inline constexpr int kChains = 12;
 /// `step(acc, one)` does one multiply-add.
 template <class V, class X, class Step, class Sum>
 double run_chains(std::int64_t iterations, V zero, X one, Step step, Sum sum) {
-  V acc[kChains];
-  for (auto& a : acc) a = zero;
+  V acc[kChains];  // in registers only if every loop over it is unrolled
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) acc[c] = zero;
   for (std::int64_t i = 0; i < iterations; ++i)
 #pragma GCC unroll 12
-    for (int c = 0; c < kChains; ++c) acc[c] = step(acc[c], one);
+    for (int c = 0; c < kChains; ++c) {
+      acc[c] = step(acc[c], one);
+      opaque(acc[c]);  // or GCC reorders the chains until it runs out of registers
+    }
   double total = 0;
-  for (const auto& a : acc) total += sum(a);
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) total += sum(acc[c]);
   return total;
 }
 
