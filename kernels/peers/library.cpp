@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "kernels/op.hpp"
+
 namespace kernels::peers {
 namespace {
 
@@ -20,19 +22,20 @@ std::vector<std::string> matches(const std::string& pattern) {
 
 std::vector<std::string> candidates(const Search& search) {
   std::vector<std::string> files;
-  for (const char* name : search.names) files.emplace_back(name);
   const auto add = [&](const std::string& pattern) {
     for (auto& file : matches(pattern)) files.push_back(std::move(file));
   };
-  for (const char* pattern : search.paths) add(pattern);
   std::error_code unreadable;
   const auto executable = std::filesystem::read_symlink("/proc/self/exe", unreadable);
-  if (unreadable) return files;
-  const std::string build = executable.parent_path().parent_path().string();
-  for (const char* folder : {"/lib/", "/venv/lib/"})
-    for (const char* name : search.names) add(build + folder + name);
-  for (const char* pattern : search.wheels)
-    add(build + "/venv/lib/python3*/site-packages/" + pattern);
+  if (!unreadable) {
+    const std::string build = executable.parent_path().parent_path().string();
+    for (const char* folder : {"/lib/", "/venv/lib/"})
+      for (const char* name : search.names) add(build + folder + name);
+    for (const char* pattern : search.wheels)
+      add(build + "/venv/lib/python3*/site-packages/" + pattern);
+  }
+  for (const char* name : search.names) files.emplace_back(name);
+  for (const char* pattern : search.paths) add(pattern);
   return files;
 }
 
@@ -67,7 +70,8 @@ std::string load(const Search& search, const std::function<void(const Library&)>
   bool absent = false;
   if (const char* file = std::getenv(search.variable); file != nullptr && *file != '\0') {
     const std::string why = attempt(file, use, absent);
-    return why.empty() ? why : name + ": " + search.variable + ": " + why;
+    if (!why.empty()) throw BadInput(std::string(search.variable) + ": " + why);
+    return {};
   }
   std::string reason;
   for (const std::string& file : candidates(search)) {

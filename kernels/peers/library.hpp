@@ -52,9 +52,10 @@ class Library {
 };
 
 /// Opens the first library that is found and that `use` accepts (`use` throws Unusable if it does
-/// not): the file that the environment variable names, and no other; else the loader's own search,
-/// `paths`, lib/ beside the executable's folder, and the Python environment of the build folder.
-/// Returns an empty text, or in one line why there is none.
+/// not): the file that the environment variable names, and no other; else lib/ and the Python
+/// environment venv/ beside the executable's folder, the loader's own search, `paths`.
+/// Returns an empty text, or in one line why there is none. Throws BadInput, naming the variable,
+/// if the named file cannot be used.
 std::string load(const Search& search, const std::function<void(const Library&)>& use);
 
 }  // namespace kernels::peers

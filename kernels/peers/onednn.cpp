@@ -8,33 +8,15 @@
 
 #include "kernels/op.hpp"
 #include "kernels/peers/library.hpp"
+#include "kernels/peers/onednn_abi.hpp"
 
 namespace kernels::peers {
 namespace {
 
-// The part of <oneapi/dnnl/dnnl.h> that is used, by hand: one binary serves versions 2 and 3, whose
-// headers exclude each other. peers_test.cpp holds it against the header where one is installed.
+using namespace dnnl;
 using Handle = void*;
-using Dims = std::array<std::int64_t, 12>;  // DNNL_MAX_NDIMS
+using Dims = std::array<std::int64_t, kMaxDims>;
 using Status = int;
-constexpr Status kSuccess = 0, kUnimplemented = 3;
-constexpr int kCpu = 1, kTagAny = 1, kQueryWeights = 131;
-constexpr unsigned kDefaultStream = 1, kOpenMp = 2;
-constexpr int kArgSrc = 1, kArgDst = 17, kArgWeights = 33, kArgFrom = 1, kArgTo = 17;
-
-struct Argument {
-  int which;
-  Handle memory;
-};
-struct Version {
-  int major, minor, patch;
-  const char* hash;
-  unsigned cpu_runtime, gpu_runtime;
-};
-
-/// A memory description is a struct of 696 bytes in version 2 and a pointer in version 3; functions
-/// that read one take an address in both.
-constexpr std::size_t kDescBytesV2 = 696, kMatmulDescBytesV2 = 2800;
 
 struct Api {
   Version version{};
