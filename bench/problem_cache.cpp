@@ -1,6 +1,7 @@
 #include "bench/problem_cache.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace bench {
 
@@ -17,11 +18,21 @@ Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
     held -= bound_.back().problem->working_set_bytes();
     bound_.pop_back();
   }
-  Bound fresh{
-      .name = entry.name,
-      .problem = kernels::operation_of(*entry.kernel).bind(*entry.kernel, entry.instance, caches)};
-  fresh.wrong = fresh.problem->verify();
-  bound_.push_front(std::move(fresh));
+  const auto bind = [&] {
+    Bound fresh{
+        .name = entry.name,
+        .problem =
+            kernels::operation_of(*entry.kernel).bind(*entry.kernel, entry.instance, caches)};
+    fresh.wrong = fresh.problem->verify();
+    return fresh;
+  };
+  try {
+    bound_.push_front(bind());
+  } catch (const std::bad_alloc&) {
+    if (bound_.empty()) throw;
+    bound_.clear();  // what is kept may be what is missing
+    bound_.push_front(bind());
+  }
   return bound_.front();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <new>
 #include <stdexcept>
 
 namespace kernels::cuda {
@@ -12,7 +13,12 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws Error unless `status` is cudaSuccess.
+/// Device or page-locked memory that could not be had.
+struct OutOfMemory : std::bad_alloc {
+  const char* what() const noexcept override { return "out of device or page-locked memory"; }
+};
+
+/// Throws OutOfMemory where memory is what was missing, else Error, unless `status` is cudaSuccess.
 void check(cudaError_t status, const char* expression, const char* file, int line);
 
 }  // namespace kernels::cuda

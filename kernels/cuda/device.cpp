@@ -62,6 +62,8 @@ Device probe_device() {
 
 void check(cudaError_t status, const char* expression, const char* file, int line) {
   if (status == cudaSuccess) return;
+  cudaGetLastError();  // else the next check would report a fault that has been dealt with
+  if (status == cudaErrorMemoryAllocation) throw OutOfMemory();
   throw Error(std::string(expression) + ": " + cudaGetErrorName(status) + " (" +
               cudaGetErrorString(status) + ") at " + file + ":" + std::to_string(line));
 }

@@ -33,6 +33,15 @@ PTX_INLINE uint4 load_streaming(const void* p) {
   return v;
 }
 
+/// 16 bytes of shared memory; volatile, so that a probe's loop is not folded.
+PTX_INLINE uint4 load_shared(std::uint32_t address) {
+  uint4 v;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "r"(address));
+  return v;
+}
+
 /// Copies 16 bytes to shared memory, of which `valid` (0..16) come from `global` and the rest is
 /// zero. Both addresses 16-byte aligned; with valid = 0 nothing is read.
 PTX_INLINE void copy_async_16(void* shared, const void* global, int valid) {

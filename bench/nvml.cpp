@@ -1,0 +1,135 @@
+#include "bench/nvml.hpp"
+
+#include <dlfcn.h>
+
+#include <chrono>
+#include <cmath>
+
+namespace bench {
+namespace {
+
+// NVML's C interface as far as it is used (stable since driver 450); nvml.h is not needed.
+constexpr int kSuccess = 0;
+constexpr unsigned kClockSm = 1, kClockMemory = 2, kTemperatureGpu = 0;
+constexpr double kKeepSeconds = 60;
+
+constexpr struct {
+  std::uint64_t bit;
+  const char* word;
+} kReasons[] = {{0x2, "application-clocks"}, {0x4, "power-cap"},         {0x8, "hardware-slowdown"},
+                {0x10, "sync-boost"},        {0x20, "software-thermal"}, {0x40, "hardware-thermal"},
+                {0x80, "power-brake"},       {0x100, "display-clocks"}};
+
+template <class... Arguments>
+int call(void* library, const char* name, Arguments... arguments) {
+  using Function = int (*)(Arguments...);
+  const auto f = reinterpret_cast<Function>(dlsym(library, name));
+  return f ? f(arguments...) : -1;
+}
+
+}  // namespace
+
+std::string throttle_words(std::uint64_t bits) {
+  std::string words;
+  for (const auto& [bit, word] : kReasons)
+    if (bits & bit) words += (words.empty() ? "" : "+") + std::string(word);
+  return words.empty() ? "none" : words;
+}
+
+GpuState summarise(const std::deque<GpuState>& samples, double from_s, double to_s) {
+  GpuState all;
+  struct Mean {
+    double sum = 0;
+    int count = 0;
+    void add(double v) {
+      if (!std::isnan(v)) sum += v, ++count;
+    }
+    double value() const { return count > 0 ? sum / count : std::nan(""); }
+  } sm, memory, power, temperature;
+  for (const GpuState& s : samples) {
+    if (s.time_s < from_s || s.time_s > to_s) continue;
+    sm.add(s.sm_clock_hz);
+    memory.add(s.memory_clock_hz);
+    power.add(s.power_w);
+    temperature.add(s.temperature_c);
+    all.throttle_known |= s.throttle_known;
+    all.throttle |= s.throttle;
+  }
+  all.time_s = to_s;
+  all.sm_clock_hz = sm.value();
+  all.memory_clock_hz = memory.value();
+  all.power_w = power.value();
+  all.temperature_c = temperature.value();
+  return all;
+}
+
+double NvmlSampler::now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+NvmlSampler::NvmlSampler(const std::string& pci_bus_id, double period_s)
+    : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
+  if (library_ == nullptr || call(library_, "nvmlInit_v2") != kSuccess) return;
+  if (call(library_, "nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id.c_str(), &device_) != kSuccess)
+    device_ = nullptr;
+  if (device_ != nullptr)
+    thread_ = std::thread([this, period_s] { sample_until_stopped(period_s); });
+}
+
+NvmlSampler::~NvmlSampler() {
+  if (thread_.joinable()) {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    stop_signal_.notify_all();
+    thread_.join();
+  }
+  if (library_ != nullptr) dlclose(library_);
+}
+
+GpuState NvmlSampler::look() const {
+  GpuState s{.time_s = now_s()};
+  if (device_ == nullptr) return s;
+  unsigned value = 0;
+  const auto clock = [&](unsigned which) {
+    return call(library_, "nvmlDeviceGetClockInfo", device_, which, &value) == kSuccess
+               ? 1e6 * value
+               : std::nan("");
+  };
+  s.sm_clock_hz = clock(kClockSm);
+  s.memory_clock_hz = clock(kClockMemory);
+  if (call(library_, "nvmlDeviceGetPowerUsage", device_, &value) == kSuccess)
+    s.power_w = 1e-3 * value;
+  if (call(library_, "nvmlDeviceGetTemperature", device_, kTemperatureGpu, &value) == kSuccess)
+    s.temperature_c = value;
+  unsigned long long bits = 0;
+  if (call(library_, "nvmlDeviceGetCurrentClocksThrottleReasons", device_, &bits) == kSuccess) {
+    s.throttle_known = true;
+    s.throttle = bits;
+  }
+  return s;
+}
+
+void NvmlSampler::sample_until_stopped(double period_s) {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    lock.unlock();
+    const GpuState sample = look();
+    lock.lock();
+    samples_.push_back(sample);
+    while (samples_.front().time_s < sample.time_s - kKeepSeconds) samples_.pop_front();
+    stop_signal_.wait_for(lock, std::chrono::duration<double>(period_s), [this] { return stop_; });
+  }
+}
+
+GpuState NvmlSampler::over(double from_s, double to_s) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const GpuState& s : samples_)
+      if (s.time_s >= from_s && s.time_s <= to_s) return summarise(samples_, from_s, to_s);
+  }
+  return look();
+}
+
+}  // namespace bench

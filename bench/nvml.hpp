@@ -1,0 +1,58 @@
+// Clock, power, temperature and throttle reasons of a GPU, through NVML loaded at run time.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace bench {
+
+/// One look at the device; NaN or !known where NVML does not tell.
+struct GpuState {
+  double time_s = 0;  ///< steady clock
+  double sm_clock_hz = std::numeric_limits<double>::quiet_NaN();
+  double memory_clock_hz = std::numeric_limits<double>::quiet_NaN();
+  double power_w = std::numeric_limits<double>::quiet_NaN();
+  double temperature_c = std::numeric_limits<double>::quiet_NaN();
+  bool throttle_known = false;
+  std::uint64_t throttle = 0;  ///< nvmlClocksThrottleReasons bits
+};
+
+/// The reasons in words joined by '+', "none" if there is none. Idleness is no throttling.
+std::string throttle_words(std::uint64_t bits);
+
+/// What the samples between two times say together: means, and every throttle bit seen.
+GpuState summarise(const std::deque<GpuState>& samples, double from_s, double to_s);
+
+/// Samples the device in a thread of its own for as long as it lives; without NVML it knows
+/// nothing.
+class NvmlSampler {
+ public:
+  /// `pci_bus_id` as cudaDeviceGetPCIBusId gives it: NVML numbers devices in its own order.
+  explicit NvmlSampler(const std::string& pci_bus_id, double period_s = 0.02);
+  ~NvmlSampler();
+  NvmlSampler(const NvmlSampler&) = delete;
+  NvmlSampler& operator=(const NvmlSampler&) = delete;
+
+  /// Over a span of the steady clock that ends about now; looks once itself if the thread has not.
+  GpuState over(double from_s, double to_s);
+  static double now_s();
+
+ private:
+  GpuState look() const;
+  void sample_until_stopped(double period_s);
+
+  void* library_ = nullptr;
+  void* device_ = nullptr;
+  std::mutex mutex_;
+  std::condition_variable stop_signal_;
+  bool stop_ = false;
+  std::deque<GpuState> samples_;  ///< of the last minute
+  std::thread thread_;
+};
+
+}  // namespace bench

@@ -1,0 +1,198 @@
+#include "bench/run_cuda.hpp"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <new>
+
+#include "bench/counters.hpp"
+#include "bench/nvml.hpp"
+#include "kernels/cuda/device.hpp"
+#include "kernels/cuda/harness.hpp"
+#include "kernels/cuda/problem.hpp"
+
+namespace bench {
+namespace {
+
+using kernels::cuda::GpuProblem;
+
+/// A batch is long enough for the events' resolution (0.5 us) and the launch of a probe that
+/// repeats inside one kernel, and short enough for the launch queue (1024 entries).
+constexpr double kBatchSeconds = 4e-3;
+constexpr std::int64_t kMaxLaunches = 256;
+constexpr std::int64_t kMaxBatch = std::int64_t{1} << 24;
+
+/// Clocks have settled when neighbouring batches agree this well.
+constexpr double kSettled = 0.005;
+constexpr double kWarmUpFirst = 0.15, kWarmUpMost = 0.5, kWarmUpAgain = 0.02;
+
+struct Sample {
+  double seconds, clock_hz;
+  std::int64_t launches;
+  bool gaps;  ///< the gate opened by its timeout
+};
+
+/// The stream, the events and the tools that every benchmark of this process uses.
+class Session {
+ public:
+  static Session& get() {
+    static Session session;
+    return session;
+  }
+
+  Sample measure(GpuProblem& problem, std::int64_t first, std::int64_t count) {
+    gate_.close(stream_);
+    std::int64_t launches = 0;
+    {
+      const OpenAtEnd opener{gate_};
+      clock_.stamp_start(stream_);
+      CUDA_CHECK(cudaEventRecord(start_, stream_));
+      launches = problem.enqueue(first, count, stream_);
+      CUDA_CHECK(cudaEventRecord(stop_, stream_));
+      clock_.stamp_stop(stream_);
+    }
+    CUDA_CHECK(cudaStreamSynchronize(stream_));
+    float milliseconds = 0;
+    CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start_, stop_));
+    return {1e-3 * milliseconds, clock_.hz(), launches, gate_.timed_out()};
+  }
+
+  NvmlSampler& nvml() { return nvml_; }
+
+ private:
+  /// Also when enqueueing throws: else the stream would stay shut until the gate's timeout.
+  struct OpenAtEnd {
+    kernels::cuda::Gate& gate;
+    ~OpenAtEnd() { gate.open(); }
+  };
+
+  Session() : clock_(kernels::cuda::device().sms), nvml_(kernels::cuda::device().pci_bus_id) {
+    CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    CUDA_CHECK(cudaEventCreate(&start_));
+    CUDA_CHECK(cudaEventCreate(&stop_));
+  }
+
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t start_ = nullptr, stop_ = nullptr;
+  kernels::cuda::Gate gate_;
+  kernels::cuda::ClockMeter clock_;
+  NvmlSampler nvml_;
+};
+
+std::int64_t calibrate(Session& session, GpuProblem& problem) {
+  session.measure(problem, 0, 1);  // loads the kernel
+  std::int64_t batch = 1;
+  while (batch < kMaxBatch) {
+    const Sample s = session.measure(problem, 0, batch);
+    if (s.gaps) return std::max<std::int64_t>(1, batch / 2);
+    if (s.seconds >= kBatchSeconds || 2 * s.launches > kMaxLaunches) break;
+    batch *= 2;
+  }
+  return batch;
+}
+
+/// Runs batches until the SM clock has settled, between `least` and kWarmUpMost seconds.
+void warm_up(Session& session, GpuProblem& problem, Bound& bound, double least) {
+  const double start = NvmlSampler::now_s();
+  double previous = kernels::kUnknown;
+  for (;;) {
+    const Sample s = session.measure(problem, bound.next_call, bound.batch);
+    bound.next_call += bound.batch;
+    const double elapsed = NvmlSampler::now_s() - start;
+    const bool settled =
+        std::isnan(s.clock_hz) || std::abs(s.clock_hz - previous) <= kSettled * s.clock_hz;
+    if (elapsed >= kWarmUpMost || (elapsed >= least && settled)) return;
+    previous = s.clock_hz;
+  }
+}
+
+void measure_all(benchmark::State& state, Bound& bound) {
+  auto& problem = static_cast<GpuProblem&>(*bound.problem);
+  Session& session = Session::get();
+  const bool first = bound.next_call == 0;
+  if (first) bound.batch = calibrate(session, problem);
+  warm_up(session, problem, bound, first ? kWarmUpFirst : kWarmUpAgain);
+
+  const double from = NvmlSampler::now_s();
+  double seconds = 0, cycles = 0, clocked_seconds = 0, calls = 0, launches = 0;
+  bool gaps = false;
+  while (state.KeepRunningBatch(bound.batch)) {
+    const Sample s = session.measure(problem, bound.next_call, bound.batch);
+    state.SetIterationTime(s.seconds);
+    bound.next_call += bound.batch;
+    seconds += s.seconds;
+    calls += static_cast<double>(bound.batch);
+    launches += static_cast<double>(s.launches);
+    gaps |= s.gaps;
+    if (!std::isnan(s.clock_hz)) {
+      cycles += s.clock_hz * s.seconds;
+      clocked_seconds += s.seconds;
+    }
+  }
+  const GpuState gpu = session.nvml().over(from, NvmlSampler::now_s());
+  const double clock = clocked_seconds > 0 ? cycles / clocked_seconds : gpu.sm_clock_hz;
+  set_counters(state, problem, clock, true);
+  state.counters["launches"] = launches / calls;
+  if (!std::isnan(gpu.power_w)) state.counters["power_w"] = gpu.power_w;
+  std::string label = base_label(problem, true);
+  if (gpu.throttle_known) label += "throttle=" + throttle_words(gpu.throttle) + ";";
+  if (gaps) label += "launch_gaps=yes;";
+  state.SetLabel(label);
+}
+
+void run_gpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
+             const kernels::Caches& gpu) {
+  try {
+    Bound& bound = cache.get(entry, gpu);
+    if (!bound.wrong.empty()) {
+      state.SkipWithError(("wrong result: " + bound.wrong).c_str());
+      return;
+    }
+    measure_all(state, bound);
+  } catch (const kernels::BadInput& e) {
+    state.SkipWithError(e.what());
+  } catch (const kernels::cuda::Error& e) {
+    state.SkipWithError(e.what());
+  } catch (const std::bad_alloc& e) {
+    state.SkipWithError(e.what());
+  }
+}
+
+}  // namespace
+
+std::string gpu_fault() { return kernels::cuda::unusable(); }
+
+kernels::Caches gpu_caches() {
+  if (!gpu_fault().empty()) return {.cores = 0};
+  const auto& d = kernels::cuda::device();
+  return {.l1d = d.shared_per_sm, .l2 = d.l2_bytes, .memory = d.memory_free_bytes, .cores = d.sms};
+}
+
+void add_gpu_context() {
+  const auto& d = kernels::cuda::device();
+  const auto add = [](const char* key, const std::string& value) {
+    benchmark::AddCustomContext(key, value);
+  };
+  add("gpu", d.name);
+  add("gpu_compute_capability", fmt::format("{}.{}", d.major, d.minor));
+  add("gpu_sms", std::to_string(d.sms));
+  add("gpu_l2_bytes", std::to_string(d.l2_bytes));
+  add("gpu_shared_bytes_per_sm", std::to_string(d.shared_per_sm));
+  add("gpu_memory_bytes", std::to_string(d.memory_bytes));
+  add("gpu_memory_bus_bits", std::to_string(d.memory_bus_bits));
+  add("gpu_sm_clock_max_hz", fmt::format("{:.0f}", d.sm_clock_hz));
+  add("gpu_memory_clock_max_hz", fmt::format("{:.0f}", d.memory_clock_hz));
+  add("cuda_driver", std::to_string(d.driver_version));
+  add("cuda_runtime", std::to_string(d.runtime_version));
+}
+
+void register_gpu(const Entry& entry, ProblemCache& cache, const kernels::Caches& gpu) {
+  benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry](benchmark::State& state) {
+    run_gpu(state, entry, cache, gpu);
+  })->UseManualTime();
+}
+
+}  // namespace bench

@@ -1,0 +1,32 @@
+// Idea: one thread, one load after the other.
+// Bound: the latency of the level that holds the set, address translation included.
+// Gains: the latency of a level; nothing else runs on the chip.
+#include "kernels/chase/chase_gpu.hpp"
+#include "kernels/cuda/check.hpp"
+
+namespace kernels::chase {
+namespace {
+
+constexpr int kUnroll = 16;
+
+__global__ void follow_kernel(const GpuNode** at, std::int64_t loads) {
+  const GpuNode* node = *at;
+  std::int64_t i = 0;
+  for (; i + kUnroll <= loads; i += kUnroll) {
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) node = node->next;
+  }
+  for (; i < loads; ++i) node = node->next;
+  *at = node;
+}
+
+void follow(const GpuNode** at, std::int64_t loads, cudaStream_t stream) {
+  follow_kernel<<<1, 1, 0, stream>>>(at, loads);
+  CUDA_CHECK_LAUNCH("follow");
+}
+
+}  // namespace
+
+extern const GpuKernel sm80_plain = {.follow = follow};
+
+}  // namespace kernels::chase

@@ -1,0 +1,36 @@
+// stream on a GPU: the contract of its variants. The size of a case is the working set of the whole
+// chip, all arrays together.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace kernels::stream {
+
+/// Device memory, 256-byte aligned; n floats each, a multiple of kGpuGrain. The whole is done
+/// `repeats` times inside one launch.
+struct GpuArguments {
+  float *a, *b, *c;
+  float s;
+  std::int64_t n;
+  std::int64_t repeats;
+  std::uint32_t* sum;  ///< read: every warp adds the 32-bit words it saw, modulo 2^32
+  int sms;
+};
+
+using GpuLaunch = void (*)(const GpuArguments&, cudaStream_t);
+
+/// Bytes as on the CPU (stream.hpp): copy 4n + 4n, triad 8n + 4n, nothing for write-allocate.
+struct GpuKernel {
+  GpuLaunch read = nullptr, write = nullptr, copy = nullptr, triad = nullptr;
+  /// Reads shared memory instead: each SM its own slice of `a`, brought in once a launch.
+  bool shared = false;
+};
+
+inline constexpr std::int64_t kGpuGrain = 4;
+
+/// Shared memory that the `shared` variant reads per SM; bytes.
+inline constexpr std::int64_t kSharedSlice = 32 << 10;
+
+}  // namespace kernels::stream
