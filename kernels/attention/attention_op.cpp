@@ -382,39 +382,38 @@ std::vector<Case> cases(const Caches& caches) {
 
 std::vector<Case> test_cases() {
   std::vector<Case> all;
-  for (const auto& type : kTypes)
-    for (const int threads : {1, 3}) {
-      for (const std::int64_t page : {std::int64_t{0}, kPage}) {
-        for (const int context : {1, 2, 15, 16, 17, 33, 63, 64, 65, 511, 1025, 4099})
-          all.push_back(make_case(type.name,
-                                  {.batch = 1,
-                                   .context = context,
-                                   .heads = 4,
-                                   .kv_heads = 1,
-                                   .head_dim = 64,
-                                   .page = page},
-                                  "warm", threads));
-        for (const auto& [heads, kv_heads] :
-             {std::pair{1, 1}, {2, 2}, {4, 2}, {3, 1}, {8, 2}, {6, 1}, {7, 1}, {8, 1}, {16, 2}})
-          for (const int head_dim : {64, 128})
-            all.push_back(make_case(type.name,
-                                    {.batch = 3,
-                                     .context = 77,
-                                     .heads = heads,
-                                     .kv_heads = kv_heads,
-                                     .head_dim = head_dim,
-                                     .page = page},
-                                    "warm", threads));
-      }
-      for (const int page : {1, 5, 64, 100})
-        all.push_back(make_case(
-            type.name,
-            {.batch = 2, .context = 333, .heads = 8, .kv_heads = 2, .head_dim = 128, .page = page},
-            "warm", threads));
-      all.push_back(make_case(
-          type.name, {.batch = 1, .context = 100, .heads = 2, .kv_heads = 1, .head_dim = 20},
-          "warm", threads));
+  for (const auto& type : kTypes) {
+    const auto add = [&](const Shape& s, int threads) {
+      all.push_back(make_case(type.name, s, "warm", threads));
+    };
+    // Lengths around tokens of a tile, a page, a block and a chunk.
+    Shape s{.batch = 1, .heads = 4, .kv_heads = 1, .head_dim = 64};
+    for (const int context : {1, 2, 15, 16, 17, 33, 63, 64, 65, 511, 1025, 4099}) {
+      s.context = context;
+      s.page = context % 2 == 0 ? 0 : kPage;
+      add(s, 1);
     }
+    for (const std::int64_t page : {std::int64_t{0}, kPage})
+      for (const int context : {1, 511, 4099}) {
+        s.context = context, s.page = page;
+        add(s, 3);
+      }
+    // Groups that fill a register tile and groups that do not.
+    for (const auto& [heads, kv_heads] :
+         {std::pair{1, 1}, {2, 2}, {4, 2}, {3, 1}, {8, 2}, {6, 1}, {7, 1}, {8, 1}, {16, 2}})
+      for (const int head_dim : {64, 128})
+        add({.batch = 2,
+             .context = 77,
+             .heads = heads,
+             .kv_heads = kv_heads,
+             .head_dim = head_dim,
+             .page = heads % 2 == 0 ? kPage : 0},
+            head_dim == 64 ? 1 : 3);
+    for (const int page : {1, 5, 64, 100})
+      add({.batch = 2, .context = 333, .heads = 8, .kv_heads = 2, .head_dim = 128, .page = page},
+          page == 5 ? 3 : 1);
+    add({.batch = 1, .context = 100, .heads = 2, .kv_heads = 1, .head_dim = 20}, 1);
+  }
   return all;
 }
 

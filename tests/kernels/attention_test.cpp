@@ -1,0 +1,358 @@
+#include "kernels/attention/attention.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/attention/attention_exp.hpp"
+#include "kernels/buffer.hpp"
+#include "kernels/registry.hpp"
+
+namespace kernels::attention {
+namespace {
+
+const Caches kCaches = {
+    .l1d = 32 << 10, .l2 = 512 << 10, .l3 = 4 << 20, .memory = std::int64_t{4} << 30, .cores = 3};
+
+TEST(AttentionCost, IsHandWorked) {
+  // 4 tokens of 8 values, 2 query heads on 1 kv head: 4 x 2 x 4 x 8 operations; K and V 2 x 4 x 8
+  // values, q and out 2 x 2 x 8 floats = 128 B.
+  const Shape s{.batch = 1, .context = 4, .heads = 2, .kv_heads = 1, .head_dim = 8};
+  EXPECT_EQ(cost(s, 2, 0).flops, 256);
+  EXPECT_EQ(cost(s, 4, 0).bytes, 256 + 128);
+  EXPECT_EQ(cost(s, 2, 0).bytes, 128 + 128);
+  EXPECT_EQ(cost(s, 1, 4).bytes, 64 + 2 * 4 * 4 + 128);
+  // Two sequences of 17 tokens in pages of 16: 2 x 2 page numbers.
+  const Shape paged{
+      .batch = 2, .context = 17, .heads = 2, .kv_heads = 1, .head_dim = 8, .page = 16};
+  EXPECT_EQ(cost(paged, 2, 0).bytes, 2 * (2 * 17 * 8 * 2 + 128) + 16);
+  EXPECT_EQ(cost(paged, 2, 0).flops, 2 * 4 * 2 * 17 * 8);
+}
+
+TEST(AttentionCost, IntensityTendsToTheGroup) {
+  const auto intensity = [](std::int64_t kv_heads, int bytes, int scale_bytes) {
+    const Cost c =
+        cost({.batch = 1, .context = 1 << 20, .heads = 8, .kv_heads = kv_heads, .head_dim = 128},
+             bytes, scale_bytes);
+    return c.flops / c.bytes;
+  };
+  EXPECT_NEAR(intensity(8, 2, 0), 1, 1e-3);
+  EXPECT_NEAR(intensity(2, 2, 0), 4, 1e-3);
+  EXPECT_NEAR(intensity(1, 4, 0), 4, 1e-3);
+  EXPECT_NEAR(intensity(1, 1, 4), 16.0 * 128 / 132, 1e-3);  // a scale of 4 B on 128 B
+}
+
+TEST(AttentionSplit, GivesEachThreadSeveralPieces) {
+  const auto chunk = [](std::int64_t batch, std::int64_t context, int threads) {
+    return chunk_tokens(
+        {.batch = batch, .context = context, .heads = 32, .kv_heads = 8, .head_dim = 128}, threads);
+  };
+  EXPECT_EQ(chunk(1, 8192, 4), 2048);  // 32 pieces wanted, 8 kv heads: 4 each
+  EXPECT_EQ(chunk(8, 8192, 4), 8192);  // 64 pieces as it is
+  EXPECT_EQ(chunk(1, 512, 4), 256);    // never below 256
+  EXPECT_EQ(chunk(1, 8193, 4), 2112);  // rounded up to 64
+}
+
+/// One float as a vector: the exponential's arithmetic, on any machine.
+struct One {
+  using V = float;
+  static V set1(float x) { return x; }
+  static V max(V a, V b) { return std::max(a, b); }
+  static V sub(V a, V b) { return a - b; }
+  static V mul(V a, V b) { return a * b; }
+  static V fma(V a, V b, V c) { return std::fma(a, b, c); }
+  static V round(V x) { return std::nearbyint(x); }
+  static V pow2(V x) { return std::ldexp(1.0f, static_cast<int>(x)); }
+};
+
+TEST(AttentionExp, StaysWithinItsError) {
+  double worst = 0;
+  for (int i = 0; i <= 2'000'000; ++i) {
+    const float x = -126.0f * static_cast<float>(i) / 2'000'000;
+    const double exact = std::exp2(static_cast<double>(x));
+    worst = std::max(worst, std::abs(exp2_nonpositive<One>(x) - exact) / exact);
+  }
+  EXPECT_LT(worst, kExpError);
+  EXPECT_GT(worst, kExpError / 10) << "the stated error is far from the real one";
+  EXPECT_EQ(exp2_nonpositive<One>(0), 1);
+  EXPECT_EQ(exp2_nonpositive<One>(-1), 0.5f);
+  EXPECT_EQ(exp2_nonpositive<One>(-1e30f), 0x1p-126f);
+  EXPECT_EQ(exp2_nonpositive<One>(-INFINITY), 0x1p-126f);
+}
+
+std::vector<const KernelInfo*> attention_kernels() {
+  std::vector<const KernelInfo*> list;
+  for (const auto& kernel : all_kernels())
+    if (kernel.op == "attention" && !kernel.gpu() && missing(kernel.needs).empty())
+      list.push_back(&kernel);
+  return list;
+}
+
+/// A small contiguous fp32 problem of one's own making, with two query heads on one kv head.
+struct Direct {
+  static constexpr std::int64_t kHeads = 2, kDim = 64;
+  explicit Direct(std::int64_t context)
+      : shape{.batch = 1, .context = context, .heads = kHeads, .kv_heads = 1, .head_dim = kDim},
+        q(kHeads * kDim),
+        k(context * kDim),
+        v(context * kDim) {
+    for (std::size_t i = 0; i < q.size(); ++i) q[i] = random_value<float>(1, i);
+    for (std::size_t i = 0; i < k.size(); ++i) k[i] = random_value<float>(2, i);
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = random_value<float>(3, i);
+  }
+
+  std::vector<float> run(void (*function)(const Args<float>&), int threads) {
+    std::vector<float> out(q.size(), NAN), scratch(scratch_floats(shape, threads), NAN);
+    function({.batch = 1,
+              .context = shape.context,
+              .heads = kHeads,
+              .kv_heads = 1,
+              .head_dim = kDim,
+              .page_tokens = shape.context,
+              .sequence_pages = 1,
+              .table = nullptr,
+              .q = q.data(),
+              .k = k.data(),
+              .v = v.data(),
+              .k_scale = nullptr,
+              .v_scale = nullptr,
+              .out = out.data(),
+              .chunk_tokens = chunk_tokens(shape, threads),
+              .scratch = scratch.data(),
+              .threads = threads});
+    return out;
+  }
+
+  /// Softmax of the scores as fp32 rounds them would differ here, so callers use scores that are
+  /// exact or far apart.
+  std::vector<double> expected() const {
+    std::vector<double> out(q.size());
+    for (std::int64_t h = 0; h < kHeads; ++h) {
+      std::vector<double> p(shape.context);
+      for (std::int64_t t = 0; t < shape.context; ++t) {
+        for (std::int64_t d = 0; d < kDim; ++d) p[t] += double{q[h * kDim + d]} * k[t * kDim + d];
+        p[t] /= std::sqrt(static_cast<double>(kDim));
+      }
+      const double max = *std::max_element(p.begin(), p.end());
+      double sum = 0;
+      for (double& x : p) sum += x = std::exp(x - max);
+      for (std::int64_t t = 0; t < shape.context; ++t)
+        for (std::int64_t d = 0; d < kDim; ++d) out[h * kDim + d] += p[t] / sum * v[t * kDim + d];
+    }
+    return out;
+  }
+
+  Shape shape;
+  std::vector<float> q, k, v;
+};
+
+void without_maximum(const Args<float>& a) {
+  for (std::int64_t h = 0; h < a.heads; ++h) {
+    float sum = 0;
+    std::vector<float> acc(a.head_dim);
+    for (std::int64_t t = 0; t < a.context; ++t) {
+      float s = 0;
+      for (std::int64_t d = 0; d < a.head_dim; ++d)
+        s += a.q[h * a.head_dim + d] * a.k[t * a.head_dim + d];
+      const float p = std::exp(s / std::sqrt(static_cast<float>(a.head_dim)));
+      sum += p;
+      for (std::int64_t d = 0; d < a.head_dim; ++d) acc[d] += p * a.v[t * a.head_dim + d];
+    }
+    for (std::int64_t d = 0; d < a.head_dim; ++d) a.out[h * a.head_dim + d] = acc[d] / sum;
+  }
+}
+
+/// Scores of 64 c for c = -200…200, in an order that raises the maximum often.
+Direct huge_scores() {
+  Direct direct(401);
+  for (float& x : direct.q) x = 8;
+  for (std::int64_t t = 0; t < 401; ++t)
+    for (std::int64_t d = 0; d < Direct::kDim; ++d)
+      direct.k[t * Direct::kDim + d] = static_cast<float>(t * 150 % 401 - 200);
+  return direct;
+}
+
+TEST(AttentionScores, HugeOnesDoNotOverflow) {
+  Direct direct = huge_scores();
+  const std::vector<double> expected = direct.expected();
+  for (const auto* info : attention_kernels())
+    for (const int threads : {1, 3}) {
+      const auto out = direct.run(static_cast<const Kernel*>(info->table)->f32, threads);
+      for (std::size_t i = 0; i < out.size(); ++i)
+        ASSERT_NEAR(out[i], expected[i], 1e-5) << info->variant << " " << i;
+    }
+  const auto wrong = direct.run(without_maximum, 1);
+  EXPECT_TRUE(std::isnan(wrong[0])) << "the scores are not huge enough to tell";
+}
+
+TEST(AttentionScores, AllNegativeHugeOnesDoNotUnderflow) {
+  Direct direct(130);
+  for (float& x : direct.q) x = 8;
+  for (std::int64_t t = 0; t < 130; ++t)
+    for (std::int64_t d = 0; d < Direct::kDim; ++d)
+      direct.k[t * Direct::kDim + d] = t == 77 ? -50.0f : -60.0f;
+  for (const auto* info : attention_kernels()) {
+    const auto out = direct.run(static_cast<const Kernel*>(info->table)->f32, 3);
+    for (std::int64_t d = 0; d < Direct::kDim; ++d)
+      ASSERT_NEAR(out[d], direct.v[77 * Direct::kDim + d], 1e-6) << info->variant;
+  }
+}
+
+TEST(AttentionScores, TiesShareTheWeight) {
+  for (const std::int64_t context : {1, 2, 31, 300}) {
+    Direct direct(context);
+    for (std::int64_t t = 0; t < context; ++t)
+      std::copy_n(direct.k.begin(), Direct::kDim, direct.k.begin() + t * Direct::kDim);
+    for (const auto* info : attention_kernels()) {
+      const auto out = direct.run(static_cast<const Kernel*>(info->table)->f32, 3);
+      for (std::int64_t d = 0; d < Direct::kDim; ++d) {
+        double mean = 0;
+        for (std::int64_t t = 0; t < context; ++t) mean += direct.v[t * Direct::kDim + d];
+        ASSERT_NEAR(out[d], mean / context, 1e-6) << info->variant << " " << context;
+      }
+    }
+  }
+}
+
+enum class Defect {
+  none,
+  skips_last_token,
+  skips_first_token,
+  page_in_order,
+  wrong_kv_head,
+  no_key_scale,
+  no_value_scale,
+  no_root,
+  unnormalised,
+};
+
+template <Defect defect, class T>
+void attend(const Args<T>& a) {
+  const std::int64_t group = a.heads / a.kv_heads;
+  for (std::int64_t b = 0; b < a.batch; ++b)
+    for (std::int64_t h = 0; h < a.heads; ++h) {
+      const float* q = a.q + (b * a.heads + h) * a.head_dim;
+      const std::int64_t kv_head = defect == Defect::wrong_kv_head ? h % a.kv_heads : h / group;
+      const auto row_of = [&](std::int64_t t) {
+        std::int64_t page = b * a.sequence_pages + t / a.page_tokens;
+        if (a.table != nullptr && defect != Defect::page_in_order) page = a.table[page];
+        return (page * a.kv_heads + kv_head) * a.page_tokens + t % a.page_tokens;
+      };
+      const std::int64_t first = defect == Defect::skips_first_token ? 1 : 0;
+      const std::int64_t last = a.context - (defect == Defect::skips_last_token ? 1 : 0);
+      double sum = 0;
+      std::vector<double> out(a.head_dim);
+      for (std::int64_t t = first; t < last; ++t) {
+        const std::int64_t row = row_of(t);
+        double s = 0;
+        for (std::int64_t d = 0; d < a.head_dim; ++d)
+          s += q[d] * static_cast<double>(a.k[row * a.head_dim + d]);
+        if (defect != Defect::no_root) s /= std::sqrt(static_cast<double>(a.head_dim));
+        if (a.k_scale != nullptr && defect != Defect::no_key_scale) s *= a.k_scale[row];
+        const double p = std::exp(s);
+        sum += p;
+        const bool scaled = a.v_scale != nullptr && defect != Defect::no_value_scale;
+        for (std::int64_t d = 0; d < a.head_dim; ++d)
+          out[d] +=
+              p * (scaled ? a.v_scale[row] : 1.0f) * static_cast<double>(a.v[row * a.head_dim + d]);
+      }
+      if (defect == Defect::unnormalised) sum *= 1.001;
+      for (std::int64_t d = 0; d < a.head_dim; ++d)
+        a.out[(b * a.heads + h) * a.head_dim + d] = static_cast<float>(out[d] / sum);
+    }
+}
+
+template <Defect defect>
+std::string verdict(const char* dtype, int context, const char* layout) {
+  const Kernel kernel = {.exec_unit = "scalar",
+                         .f32 = attend<defect, float>,
+                         .bf16 = attend<defect, bf16>,
+                         .s8 = attend<defect, std::int8_t>,
+                         .any_head_dim = true};
+  const KernelInfo info = {"attention", "own", Need::none, Threads::any, "", &kernel};
+  Case c{.dtype = dtype,
+         .keys = {{"batch", "2"},
+                  {"context", std::to_string(context)},
+                  {"heads", "4"},
+                  {"kv_heads", "2"},
+                  {"head_dim", "64"},
+                  {"layout", layout}},
+         .threads = 1};
+  return operation_of(info).bind(info, c, kCaches)->verify();
+}
+
+TEST(AttentionVerify, AcceptsARightKernel) {
+  for (const char* dtype : {"f32", "bf16", "s8"})
+    for (const char* layout : {"contiguous", "paged"})
+      for (const int context : {1, 17, 100, 8192})
+        EXPECT_EQ(verdict<Defect::none>(dtype, context, layout), "");
+}
+
+TEST(AttentionVerify, CatchesWrongKernels) {
+  for (const char* dtype : {"f32", "bf16", "s8"})
+    for (const char* layout : {"contiguous", "paged"})
+      for (const int context : {17, 100, 8192}) {
+        EXPECT_NE(verdict<Defect::skips_last_token>(dtype, context, layout), "") << context;
+        EXPECT_NE(verdict<Defect::skips_first_token>(dtype, context, layout), "") << context;
+        EXPECT_NE(verdict<Defect::wrong_kv_head>(dtype, context, layout), "") << context;
+        EXPECT_NE(verdict<Defect::no_root>(dtype, context, layout), "") << context;
+        EXPECT_NE(verdict<Defect::unnormalised>(dtype, context, layout), "") << context;
+      }
+  EXPECT_NE(verdict<Defect::page_in_order>("f32", 100, "paged"), "");
+  EXPECT_NE(verdict<Defect::page_in_order>("s8", 8192, "paged"), "");
+  EXPECT_NE(verdict<Defect::no_key_scale>("s8", 100, "contiguous"), "");
+  EXPECT_NE(verdict<Defect::no_value_scale>("s8", 100, "paged"), "");
+}
+
+TEST(AttentionCases, RefusesBadShapes) {
+  const KernelInfo& info = *attention_kernels().front();
+  const auto message = [&](std::vector<std::pair<std::string, std::string>> keys) -> std::string {
+    try {
+      operation_of(info).supports(info, {.dtype = "f32", .keys = std::move(keys)});
+    } catch (const BadInput& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  using Keys = std::vector<std::pair<std::string, std::string>>;
+  const Keys good = {
+      {"batch", "1"}, {"context", "9"}, {"heads", "4"}, {"kv_heads", "2"}, {"head_dim", "64"}};
+  const auto with = [&](const char* key, const char* value) {
+    Keys keys = good;
+    const auto at =
+        std::find_if(keys.begin(), keys.end(), [&](const auto& pair) { return pair.first == key; });
+    if (at == keys.end())
+      keys.emplace_back(key, value);
+    else
+      at->second = value;
+    return message(keys);
+  };
+  EXPECT_EQ(message(good), "accepted");
+  EXPECT_EQ(with("kv_heads", "3"), "shape: heads:4 is not a multiple of kv_heads:3");
+  EXPECT_EQ(with("context", "0"), "shape: context:0 must be at least 1");
+  EXPECT_EQ(with("layout", "ragged"), "shape: layout:ragged (known: contiguous, paged)");
+  EXPECT_EQ(with("temp", "hot"), "shape: temp:hot (known: warm, cold)");
+  EXPECT_EQ(with("page", "16"), "shape: page:16 needs layout:paged");
+  EXPECT_EQ(with("M", "16").substr(0, 27), "shape: attention has no 'M'");
+}
+
+TEST(AttentionCases, QuickOnesCoverTheOperation) {
+  std::vector<std::string> names;
+  for (const Case& c : operation_of(*attention_kernels().front()).cases(kCaches))
+    if (c.quick) names.push_back(c.name());
+  const auto has = [&](const char* part) {
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return name.find(part) != std::string::npos;
+    });
+  };
+  for (const char* part :
+       {"f32/", "bf16/", "s8/", "kv_heads:32", "layout:paged/page:16", "temp:warm", "threads:1"})
+    EXPECT_TRUE(has(part)) << part;
+  EXPECT_LE(names.size(), 8u);
+}
+
+}  // namespace
+}  // namespace kernels::attention
