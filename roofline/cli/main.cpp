@@ -17,6 +17,10 @@ int main(int argc, char** argv) {
   roofline::cli::add_run(app, exit_code);
   roofline::cli::add_specs(app, exit_code);
   try {
+    // CLI11 would only say that a subcommand is missing.
+    if (argc > 1 && argv[1][0] != '-' && !app.get_subcommand_no_throw(argv[1])) {
+      throw roofline::BadInput(fmt::format("unknown subcommand '{}' (see --help)", argv[1]));
+    }
     app.parse(argc, argv);
     return exit_code;
   } catch (const CLI::Success& done) {  // --help, --version
