@@ -18,9 +18,10 @@ struct Int8Avx2 {
   using Yp = std::int16_t;
   using V = __m256i;
   using W = __m256i;
-  static constexpr int kRows = 6, kVectors = 2, kLanes = 8, kGroup = 2, kChunk = 16;
+  static constexpr int kRows = 6, kVectors = 2, kLanes = 8, kGroup = 2, kChunk = 16, kHeader = 0;
 
   static V zero() { return _mm256_setzero_si256(); }
+  static V first(const Yp*, int) { return zero(); }
   static void load_y(const Yp* y, W (&w)[2]) {
     w[0] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(y));
     w[1] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(y + 16));
@@ -48,7 +49,7 @@ struct Int8Avx2 {
     w[0] = _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(a, b));
     w[1] = _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(a, b));
   }
-  static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {
+  static void pack_y(const Y* y, std::int64_t ldy, Yp*, Yp* out) {
     W w[2];
     load_rows(y, ldy, w);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), w[0]);

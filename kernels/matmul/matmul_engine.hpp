@@ -8,12 +8,16 @@
 //   broadcast(x), step(acc, w, x), load_sums(z)
 //   put(z, acc, add, scales, column)   to Z, times scales[column...] where given
 //   pack_x(x, out)             kChunk steps of one row
-//   pack_y(y, ldy, out)        one group of kGroup rows
+//   pack_y(y, ldy, header, out)   one group of kGroup rows; a panel of Y begins with kHeader
+//   elements,
+//                              zero at first, that the engine may fill as it packs
+//   first(panel, v)            vector v of the sums' first value, from the header of a panel of Y
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/matmul/matmul.hpp"
+#include "kernels/simd/opaque.hpp"
 
 namespace kernels::matmul {
 namespace {
@@ -24,17 +28,6 @@ constexpr std::int64_t blocks_of(std::int64_t n, std::int64_t at_most) {
 }
 constexpr std::int64_t lesser(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 constexpr std::int64_t greater(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
-
-/// Pins a sum to a vector register: left alone, GCC reorders the unrolled steps until it runs out
-/// of registers and spills in the innermost loop.
-template <class V>
-[[gnu::always_inline]] inline void keep(V& v) {
-#if defined(__x86_64__)
-  asm volatile("" : "+v"(v));
-#else
-  asm volatile("" : "+w"(v));
-#endif
-}
 
 /// Floating point: inputs widened to the accumulator's type as they are packed.
 template <class F, class XT, class YT, int Rows, int Vectors>
@@ -47,9 +40,10 @@ struct FloatEngine {
   using V = typename F::V;
   using W = typename F::V;
   static constexpr int kRows = Rows, kVectors = Vectors, kLanes = F::kWidth, kGroup = 1;
-  static constexpr int kChunk = F::kWidth > 8 ? F::kWidth : 8;
+  static constexpr int kChunk = F::kWidth > 8 ? F::kWidth : 8, kHeader = 0;
 
   static V zero() { return F::zero(); }
+  static V first(const Yp*, int) { return zero(); }
   static void load_y(const Yp* y, W (&w)[Vectors]) {
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) w[v] = F::load(y + v * kLanes);
@@ -69,7 +63,7 @@ struct FloatEngine {
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) w[v] = F::load(y + v * kLanes);
   }
-  static void pack_y(const Y* y, std::int64_t, Yp* out) {
+  static void pack_y(const Y* y, std::int64_t, Yp*, Yp* out) {
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) F::store(out + v * kLanes, F::load(y + v * kLanes));
   }

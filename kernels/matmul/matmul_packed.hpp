@@ -34,7 +34,8 @@ template <class E, int R>
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < E::kVectors; ++v) acc[r][v] = E::zero();
+    for (int v = 0; v < E::kVectors; ++v) acc[r][v] = E::first(y, v);
+  y += E::kHeader;
   const auto step = [&](const typename E::Xp* xs, const typename E::Yp* ys)
       __attribute__((always_inline)) {
     typename E::W w[E::kVectors];
@@ -45,7 +46,7 @@ template <class E, int R>
 #pragma GCC unroll 4
       for (int v = 0; v < E::kVectors; ++v) {
         acc[r][v] = E::step(acc[r][v], w[v], b);
-        keep(acc[r][v]);
+        opaque(acc[r][v]);
       }
     }
   };
@@ -134,7 +135,7 @@ struct Packed {
     l.kc = round_up(blocks_of(s.k, l.k_blocks), E::kChunk);
     l.k_blocks = blocks_of(s.k, l.kc);
     l.x_panel = kMr * l.kc;
-    l.y_panel = kNr * l.kc;
+    l.y_panel = E::kHeader + kNr * l.kc;
     const std::int64_t x_bytes = l.x_panel * std::int64_t{sizeof(Xp)},
                        y_bytes = l.y_panel * std::int64_t{sizeof(Yp)};
     const std::int64_t mc_most = greater(1, l2 * 2 / 5 / x_bytes);
@@ -197,21 +198,24 @@ struct Packed {
                      std::int64_t end, Yp* out) {
     constexpr std::int64_t kRows = 8;
     static_assert(kRows % E::kGroup == 0);
+    for (std::int64_t p = 0; p < end - begin; ++p)
+      for (int i = 0; i < E::kHeader; ++i) out[p * l.y_panel + i] = Yp{};
     for (std::int64_t k = 0; k < depth; k += kRows) {
       const std::int64_t rows = lesser(kRows, depth - k);
       for (std::int64_t p = begin; p < end; ++p) {
         const Y* from = y + k * l.s.n + p * kNr;
-        Yp* to = out + (p - begin) * l.y_panel + k * kNr;
+        Yp* header = out + (p - begin) * l.y_panel;
+        Yp* to = header + E::kHeader + k * kNr;
         const bool whole = (p + 1) * kNr <= l.s.n;
         for (std::int64_t g = 0; g < rows; g += E::kGroup, to += kNr * E::kGroup) {
           if (whole && g + E::kGroup <= rows) {
-            E::pack_y(from + g * l.s.n, l.s.n, to);
+            E::pack_y(from + g * l.s.n, l.s.n, header, to);
           } else {
             Y edge[E::kGroup * kNr] = {};
             for (std::int64_t i = 0; i < E::kGroup && g + i < rows; ++i)
               for (std::int64_t j = 0; j < kNr && p * kNr + j < l.s.n; ++j)
                 edge[i * kNr + j] = from[(g + i) * l.s.n + j];
-            E::pack_y(edge, kNr, to);
+            E::pack_y(edge, kNr, header, to);
           }
         }
       }
