@@ -29,12 +29,16 @@ __global__ void wrong_kernel(const float* a, const float* b, const float* c, flo
   }
 }
 
+/// A thread a row of the logical matrix; a row of one that is stored transposed is a column in
+/// memory.
 __global__ void rows_kernel(Type type, const void* a, Layout l, const double* v, double* out) {
   const std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (row >= l.rows) return;
+  if (row >= (l.transposed ? l.columns : l.rows)) return;
+  const std::int64_t first = l.transposed ? row : row * l.pitch;
+  const std::int64_t step = l.transposed ? l.pitch : 1;
+  const std::int64_t count = l.transposed ? l.rows : l.columns;
   double sum = 0;
-  for (std::int64_t c = 0; c < l.columns; ++c)
-    sum += load_as_double(type, a, row * l.pitch + c) * v[c];
+  for (std::int64_t i = 0; i < count; ++i) sum += load_as_double(type, a, first + i * step) * v[i];
   out[row] = sum;
 }
 
@@ -103,11 +107,12 @@ std::int64_t count_wrong(const float* a, const float* b, const float* c, float s
 std::vector<double> times_vector(Type type, const void* a, const Layout& layout,
                                  const std::vector<double>& v) {
   const Memory vector = to_device(v);
-  const Memory result = allocate(layout.rows * sizeof(double));
-  rows_kernel<<<static_cast<unsigned>((layout.rows + 31) / 32), 32>>>(
-      type, a, layout, as<double>(vector), as<double>(result));
+  const std::int64_t rows = layout.transposed ? layout.columns : layout.rows;
+  const Memory result = allocate(rows * sizeof(double));
+  rows_kernel<<<static_cast<unsigned>((rows + 31) / 32), 32>>>(type, a, layout, as<double>(vector),
+                                                               as<double>(result));
   CUDA_CHECK_LAUNCH("matrix times vector reference");
-  std::vector<double> out(layout.rows);
+  std::vector<double> out(rows);
   from_device(out, result);
   return out;
 }

@@ -19,7 +19,7 @@ std::uint32_t word_sum(const void* p, std::int64_t n);
 /// How many of a[0, n) differ from b + s * c; from b where c is null; from s where b is null too.
 std::int64_t count_wrong(const float* a, const float* b, const float* c, float s, std::int64_t n);
 
-/// sum_c a(r, c) * v[c] for every row r, in double. `v` has layout.columns entries.
+/// A . v in double for the logical matrix A, also where it is stored transposed.
 std::vector<double> times_vector(Type type, const void* a, const Layout& layout,
                                  const std::vector<double>& v);
 

@@ -1,0 +1,52 @@
+// What the GPU variants of attention share: where a token's row lies, and the last step of a split
+// context.
+#pragma once
+
+#include "kernels/attention/attention_gpu.hpp"
+#include "kernels/cuda/check.hpp"
+
+namespace kernels::attention {
+
+inline constexpr unsigned kAllLanes = 0xffffffffu;
+inline constexpr float kLog2E = 1.4426950408889634f;
+
+/// Row of K and V (and of the scales) that holds a token.
+__device__ __forceinline__ std::int64_t row_of(const GpuArguments& a, int sequence, int kv_head,
+                                               int token) {
+  if (a.table == nullptr)
+    return (std::int64_t{sequence} * a.kv_heads + kv_head) * a.page_tokens + token;
+  const unsigned in_sequence = static_cast<unsigned>(token) / static_cast<unsigned>(a.page_tokens);
+  const int page = a.table[sequence * a.sequence_pages + static_cast<int>(in_sequence)];
+  return (std::int64_t{page} * a.kv_heads + kv_head) * a.page_tokens + token -
+         static_cast<int>(in_sequence) * a.page_tokens;
+}
+
+/// exp2(x - max), 0 where no token has been seen yet.
+__device__ __forceinline__ float weight(float x, float max) {
+  return max == -INFINITY ? 0.0f : exp2f(x - max);
+}
+
+/// A block a (sequence, head), a thread a dimension: the chunks' sums, brought to one maximum.
+template <int dim>
+__global__ void combine_kernel(GpuArguments a) {
+  const std::int64_t head = blockIdx.x;
+  const float2* stats = a.partial_stats + head * a.chunks;
+  const float* sums = a.partial_sums + head * a.chunks * dim;
+  float max = -INFINITY;
+  for (int c = 0; c < a.chunks; ++c) max = fmaxf(max, stats[c].x);
+  float total = 0, sum = 0;
+  for (int c = 0; c < a.chunks; ++c) {
+    const float w = weight(stats[c].x, max);
+    total += w * stats[c].y;
+    sum += w * sums[static_cast<std::int64_t>(c) * dim + threadIdx.x];
+  }
+  a.out[head * dim + threadIdx.x] = sum / total;
+}
+
+template <int dim>
+void combine(const GpuArguments& a, cudaStream_t stream) {
+  combine_kernel<dim><<<a.batch * a.heads, dim, 0, stream>>>(a);
+  CUDA_CHECK_LAUNCH("combine");
+}
+
+}  // namespace kernels::attention

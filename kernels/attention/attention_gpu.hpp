@@ -1,0 +1,48 @@
+// attention on a GPU: the contract of its variants. Cache, table and scales lie as in
+// attention.hpp.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace kernels::attention {
+
+/// Device memory, 256-byte aligned. The cache is a pool of pages [page][kv_head][token][head_dim];
+/// contiguous is one page of `context` tokens a sequence, in order.
+struct GpuArguments {
+  int batch, context, heads, kv_heads;
+  int page_tokens, sequence_pages;
+  const std::int32_t* table;  ///< [batch][sequence_pages]; null: in order
+  const float* q;             ///< [batch][heads][head_dim]
+  const void *k, *v;
+  const float *k_scale, *v_scale;  ///< int8 only, else null
+  float* out;                      ///< [batch][heads][head_dim]
+  int chunk, chunks;               ///< tokens of a piece of work, pieces of a context
+  /// Of every (batch, head, chunk): the weighted sum of V, and apart from it maximum and sum. The
+  /// maximum is in units of log2. Sizes: partial_floats().
+  float* partial_sums;
+  float2* partial_stats;
+};
+
+constexpr std::int64_t partials(int batch, int heads, int chunks) {
+  return std::int64_t{batch} * heads * chunks;
+}
+
+/// Enqueues one call and returns how many launches it took.
+using GpuLaunch = int (*)(const GpuArguments&, cudaStream_t);
+
+/// The two head sizes that it is made for.
+struct GpuLaunches {
+  GpuLaunch dim_64 = nullptr, dim_128 = nullptr;
+};
+
+struct GpuKernel {
+  GpuLaunches f32, bf16, s8;
+  bool splits = false;  ///< cuts the context into chunks
+  /// Query heads that share one read of the cache, by bytes of an element; 1: none.
+  int (*shared_heads)(int element_bytes) = nullptr;
+  double max_bytes = 0;  ///< largest cache that is offered; 0: any
+};
+
+}  // namespace kernels::attention

@@ -1,0 +1,451 @@
+// Decode attention on a GPU as an operation: its cases, its inputs, its oracle.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/attention/attention.hpp"
+#include "kernels/attention/attention_gpu.hpp"
+#include "kernels/cuda/fill.hpp"
+#include "kernels/cuda/problem.hpp"
+#include "kernels/cuda/traffic.hpp"
+#include "kernels/registry.hpp"
+#include "kernels/values.hpp"
+
+namespace kernels::attention {
+namespace {
+
+using cuda::Memory;
+using cuda::Type;
+using cuda::Values;
+
+constexpr std::int64_t kPage = 16;
+/// Multiply-adds that the oracle does at most; beyond it takes a sample of the heads.
+constexpr double kOracleMacs = 4e8;
+/// Uniform keys in [-1, 1) and queries in [-6, 6): scores of deviation 2.
+constexpr float kQueryAmplitude = 6;
+constexpr std::uint64_t kSeedQ = 1, kSeedK = 2, kSeedV = 3, kSeedKScale = 4, kSeedVScale = 5;
+
+Shape shape_of(const Case& c) {
+  constexpr std::array kKeys = {"batch",    "context", "heads", "kv_heads",
+                                "head_dim", "layout",  "page",  "temp"};
+  for (const auto& [key, value] : c.keys)
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
+      throw BadInput("shape: attention has no '" + key +
+                     "' (known: batch, context, heads, kv_heads, head_dim, layout, page, temp)");
+  Shape s{.batch = c.size("batch"),
+          .context = c.size("context"),
+          .heads = c.size("heads"),
+          .kv_heads = c.size("kv_heads"),
+          .head_dim = c.size("head_dim")};
+  const std::string layout = c.text("layout", "contiguous");
+  if (layout != "contiguous" && layout != "paged")
+    throw BadInput("shape: layout:" + layout + " (known: contiguous, paged)");
+  if (layout == "paged") s.page = c.text("page").empty() ? kPage : c.size("page");
+  if (s.heads % s.kv_heads != 0)
+    throw BadInput("shape: heads:" + std::to_string(s.heads) +
+                   " is not a multiple of kv_heads:" + std::to_string(s.kv_heads));
+  if (s.context > 1 << 24) throw BadInput("shape: context:" + c.text("context") + " is too large");
+  if (s.batch * s.heads > 1 << 17)
+    throw BadInput("shape: batch:" + c.text("batch") + " times heads is too large");
+  return s;
+}
+
+GpuLaunch launch_of(const KernelInfo& info, Type type, std::int64_t head_dim) {
+  const auto& kernel = *static_cast<const GpuKernel*>(info.table);
+  const GpuLaunches none, &launches = type == Type::f32    ? kernel.f32
+                                      : type == Type::bf16 ? kernel.bf16
+                                      : type == Type::s8   ? kernel.s8
+                                                           : none;
+  return head_dim == 64 ? launches.dim_64 : head_dim == 128 ? launches.dim_128 : nullptr;
+}
+
+float scale_value(std::uint64_t seed, std::int64_t row) {
+  return (1.0f + 0.5f * random_value<float>(seed, row)) / 127;
+}
+
+template <class T>
+Memory upload(const std::vector<T>& host) {
+  Memory memory = cuda::allocate(host.size() * sizeof(T));
+  CUDA_CHECK(
+      cudaMemcpy(memory.get(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
+  return memory;
+}
+
+/// The first and the last token and both sides of the first page's edge point along their queries,
+/// far enough that each carries weight: leaving one out shows.
+class GpuAttention final : public cuda::GpuProblem {
+ public:
+  GpuAttention(const KernelInfo& info, const Case& c, const Caches& caches)
+      : kernel_(*static_cast<const GpuKernel*>(info.table)),
+        type_(cuda::parse_type("attention", c.dtype)),
+        case_(c),
+        caches_(caches),
+        shape_(shape_of(c)),
+        launch_(launch_of(info, type_, shape_.head_dim)) {
+    const Shape& s = shape_;
+    slots_ = c.cold() ? cuda::cold_slots(cost().bytes, caches) : 1;
+    page_tokens_ = s.page > 0 ? s.page : s.context;
+    sequence_pages_ = (s.context + page_tokens_ - 1) / page_tokens_;
+    rows_ = s.batch * sequence_pages_ * s.kv_heads * page_tokens_;
+    const double row_bytes = 2.0 * (s.head_dim * cuda::size_of(type_) + (scaled() ? 4 : 0));
+    cuda::require_device_memory(row_bytes * static_cast<double>(rows_ * slots_), caches);
+    split();
+
+    if (s.page > 0) {
+      table_host_.resize(s.batch * sequence_pages_);
+      std::iota(table_host_.begin(), table_host_.end(), 0);
+      for (std::size_t i = table_host_.size() - 1; i > 0; --i)
+        std::swap(table_host_[i], table_host_[hash(7, i) % (i + 1)]);
+      table_ = upload(table_host_);
+    }
+    std::vector<float> q(outputs());
+    for (std::int64_t i = 0; i < outputs(); ++i) q[i] = query(i);
+    q_ = upload(q);
+    out_ = cuda::allocate(outputs() * sizeof(float));
+    const std::int64_t pieces = partials(s.batch, s.heads, chunks_);
+    partial_sums_ = cuda::allocate(pieces * s.head_dim * sizeof(float));
+    partial_stats_ = cuda::allocate(pieces * sizeof(float2));
+    make_marks();
+    for (std::int64_t slot = 0; slot < slots_; ++slot) caches_of_.push_back(make_cache());
+  }
+
+  std::int64_t enqueue(std::int64_t first, std::int64_t count, cudaStream_t stream) override {
+    std::int64_t launches = 0;
+    for (std::int64_t i = first; i < first + count; ++i)
+      launches += launch_(arguments(i % slots_), stream);
+    return launches;
+  }
+
+  std::string verify() override {
+    const Shape& s = shape_;
+    cuda::poison(out_.get(), outputs() * sizeof(float));
+    cuda::poison(partial_sums_.get(), partials(s.batch, s.heads, chunks_) * s.head_dim * 4);
+    cuda::poison(partial_stats_.get(), partials(s.batch, s.heads, chunks_) * sizeof(float2));
+    run(slots_ - 1, 1);
+    const auto bytes = cuda::to_host(out_.get(), outputs() * sizeof(float));
+    std::vector<float> out(outputs());
+    std::memcpy(out.data(), bytes.data(), bytes.size());
+
+    const std::int64_t all = s.batch * s.heads;
+    const double per_head = 2.0 * static_cast<double>(s.context * s.head_dim);
+    const std::int64_t checked =
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(kOracleMacs / per_head), 2, all);
+    std::string wrong;
+#pragma omp parallel for schedule(dynamic)
+    for (std::int64_t i = 0; i < checked; ++i) {
+      const std::int64_t head = checked == 1 ? 0 : i * (all - 1) / (checked - 1);
+      std::string found = check_head(head, out);
+#pragma omp critical
+      if (!found.empty()) wrong = std::move(found);
+    }
+    return wrong;
+  }
+
+  Cost cost() const override {
+    return attention::cost(shape_, cuda::size_of(type_), scaled() ? 4 : 0);
+  }
+
+  /// A group's heads that do not share a read fetch the cache from L2 once each.
+  LevelBytes traffic() const override {
+    const Shape& s = shape_;
+    const double cache =
+        2.0 * static_cast<double>(s.batch * s.kv_heads * s.context) *
+        static_cast<double>(s.head_dim * cuda::size_of(type_) + (scaled() ? 4 : 0));
+    const double reads = std::ceil(static_cast<double>(s.heads / s.kv_heads) /
+                                   kernel_.shared_heads(cuda::size_of(type_)));
+    LevelBytes t = cuda::streaming_traffic(cost().bytes, working_set_bytes(), caches_);
+    t.l1 = t.l2 = cost().bytes + (reads - 1) * cache;
+    return t;
+  }
+
+  double working_set_bytes() const override { return cost().bytes * static_cast<double>(slots_); }
+  std::pair<std::string, std::string> exec_unit() const override { return {"cuda-core", "f32"}; }
+
+ private:
+  struct Cache {
+    Memory k, v, k_scale, v_scale;
+  };
+
+  bool scaled() const { return type_ == Type::s8; }
+  std::int64_t outputs() const { return shape_.batch * shape_.heads * shape_.head_dim; }
+  static float query(std::int64_t i) { return kQueryAmplitude * random_value<float>(kSeedQ, i); }
+
+  /// Enough warps to fill the chip four times over, none with less than 64 tokens.
+  void split() {
+    const Shape& s = shape_;
+    chunks_ = 1;
+    chunk_ = s.context;
+    if (!kernel_.splits) return;
+    constexpr std::int64_t kWarpsPerSm = 16, kSmallest = 64, kGrain = 32;
+    const std::int64_t shared = kernel_.shared_heads(cuda::size_of(type_));
+    const std::int64_t items =
+        s.batch * s.kv_heads * ((s.heads / s.kv_heads + shared - 1) / shared);
+    const std::int64_t wanted = (kWarpsPerSm * caches_.cores + items - 1) / items;
+    const std::int64_t most = (s.context + kSmallest - 1) / kSmallest;
+    const std::int64_t pieces = std::clamp<std::int64_t>(wanted, 1, most);
+    chunk_ = ((s.context + pieces - 1) / pieces + kGrain - 1) / kGrain * kGrain;
+    chunks_ = (s.context + chunk_ - 1) / chunk_;
+  }
+
+  std::int64_t row_of(std::int64_t sequence, std::int64_t kv_head, std::int64_t token) const {
+    std::int64_t page = sequence * sequence_pages_ + token / page_tokens_;
+    if (shape_.page > 0) page = table_host_[page];
+    return (page * shape_.kv_heads + kv_head) * page_tokens_ + token % page_tokens_;
+  }
+
+  void make_marks() {
+    const Shape& s = shape_;
+    const std::int64_t group = s.heads / s.kv_heads;
+    // A key f q scores f |q|^2 / sqrt(head_dim), with |q|^2 = amplitude^2 / 3 * head_dim.
+    const double wanted = std::max(1.0, std::log(static_cast<double>(s.context)) - 1);
+    const double along = wanted / (kQueryAmplitude * kQueryAmplitude / 3 *
+                                   std::sqrt(static_cast<double>(s.head_dim)));
+    for (std::int64_t b = 0; b < s.batch; ++b)
+      for (std::int64_t h = 0; h < s.kv_heads; ++h)
+        for (const std::int64_t token : {std::int64_t{0}, kPage - 1, kPage, s.context - 1}) {
+          if (token >= s.context) continue;
+          const std::int64_t row = row_of(b, h, token);
+          std::vector<double> key(s.head_dim);
+          for (std::int64_t d = 0; d < s.head_dim; ++d) {
+            double x = 0;
+            for (std::int64_t g = 0; g < group; ++g)
+              x += along * query(((b * s.kv_heads + h) * group + g) * s.head_dim + d);
+            if (type_ == Type::bf16) x = static_cast<double>(bf16(static_cast<float>(x)));
+            if (type_ == Type::f32) x = static_cast<float>(x);
+            if (scaled())
+              x = std::clamp(std::round(x / scale_value(kSeedKScale, row)), -127.0, 127.0);
+            key[d] = x;
+          }
+          marks_[row] = std::move(key);
+        }
+  }
+
+  /// The key of a row, without its scale.
+  double key(std::int64_t row, std::int64_t d) const {
+    const auto mark = marks_.find(row);
+    return mark != marks_.end()
+               ? mark->second[d]
+               : cuda::value_at(type_, kSeedK, row * shape_.head_dim + d, Values::random);
+  }
+
+  Cache make_cache() const {
+    const std::int64_t n = rows_ * shape_.head_dim, e = cuda::size_of(type_);
+    Cache cache{cuda::allocate(n * e), cuda::allocate(n * e), {}, {}};
+    cuda::fill(type_, cache.k.get(), {1, n, n}, kSeedK, Values::random);
+    cuda::fill(type_, cache.v.get(), {1, n, n}, kSeedV, Values::random);
+    for (const auto& [row, key] : marks_) {
+      std::vector<std::byte> bytes(shape_.head_dim * e);
+      for (std::int64_t d = 0; d < shape_.head_dim; ++d) {
+        const auto x = static_cast<float>(key[d]);
+        const bf16 half(x);
+        const auto byte = static_cast<std::int8_t>(x);
+        const void* from = type_ == Type::f32    ? static_cast<const void*>(&x)
+                           : type_ == Type::bf16 ? static_cast<const void*>(&half)
+                                                 : static_cast<const void*>(&byte);
+        std::memcpy(&bytes[d * e], from, e);
+      }
+      CUDA_CHECK(cudaMemcpy(cuda::as<std::byte>(cache.k) + row * shape_.head_dim * e, bytes.data(),
+                            bytes.size(), cudaMemcpyHostToDevice));
+    }
+    if (scaled()) {
+      const auto scales = [&](std::uint64_t seed) {
+        std::vector<float> values(rows_);
+        for (std::int64_t row = 0; row < rows_; ++row) values[row] = scale_value(seed, row);
+        return upload(values);
+      };
+      cache.k_scale = scales(kSeedKScale);
+      cache.v_scale = scales(kSeedVScale);
+    }
+    return cache;
+  }
+
+  GpuArguments arguments(std::int64_t slot) const {
+    const Cache& cache = caches_of_[slot];
+    const Shape& s = shape_;
+    return {.batch = static_cast<int>(s.batch),
+            .context = static_cast<int>(s.context),
+            .heads = static_cast<int>(s.heads),
+            .kv_heads = static_cast<int>(s.kv_heads),
+            .page_tokens = static_cast<int>(page_tokens_),
+            .sequence_pages = static_cast<int>(sequence_pages_),
+            .table = cuda::as<const std::int32_t>(table_),
+            .q = cuda::as<const float>(q_),
+            .k = cache.k.get(),
+            .v = cache.v.get(),
+            .k_scale = cuda::as<const float>(cache.k_scale),
+            .v_scale = cuda::as<const float>(cache.v_scale),
+            .out = cuda::as<float>(out_),
+            .chunk = static_cast<int>(chunk_),
+            .chunks = static_cast<int>(chunks_),
+            .partial_sums = cuda::as<float>(partial_sums_),
+            .partial_stats = cuda::as<float2>(partial_stats_)};
+  }
+
+  /// One head in double, from the values that the inputs must have. Empty when right.
+  std::string check_head(std::int64_t head, const std::vector<float>& got) const {
+    const Shape& s = shape_;
+    const std::int64_t b = head / s.heads, kv_head = head % s.heads / (s.heads / s.kv_heads);
+    const double scale = 1 / std::sqrt(static_cast<double>(s.head_dim));
+    std::vector<double> p(s.context);
+    double max = -std::numeric_limits<double>::infinity(), score_error = 0;
+    for (std::int64_t t = 0; t < s.context; ++t) {
+      const std::int64_t row = row_of(b, kv_head, t);
+      double dot = 0, magnitude = 0;
+      for (std::int64_t d = 0; d < s.head_dim; ++d) {
+        const double term = static_cast<double>(query(head * s.head_dim + d)) * key(row, d);
+        dot += term;
+        magnitude += std::abs(term);
+      }
+      const double factor = scaled() ? scale * scale_value(kSeedKScale, row) : scale;
+      p[t] = dot * factor;
+      max = std::max(max, p[t]);
+      score_error = std::max(score_error, magnitude * factor);
+    }
+    double sum = 0;
+    for (double& x : p) sum += x = std::exp(x - max);
+    std::vector<double> out(s.head_dim), magnitude(s.head_dim);
+    for (std::int64_t t = 0; t < s.context; ++t) {
+      const std::int64_t row = row_of(b, kv_head, t);
+      const double weight = p[t] / sum * (scaled() ? scale_value(kSeedVScale, row) : 1.0f);
+      for (std::int64_t d = 0; d < s.head_dim; ++d) {
+        const double term =
+            weight * cuda::value_at(type_, kSeedV, row * s.head_dim + d, Values::random);
+        out[d] += term;
+        magnitude[d] += std::abs(term);
+      }
+    }
+    const double relative = tolerance(score_error);
+    for (std::int64_t d = 0; d < s.head_dim; ++d) {
+      const float g = got[head * s.head_dim + d];
+      if (!(std::abs(g - out[d]) <= relative * magnitude[d]))
+        return "attention " + case_.name() + ": out[" + std::to_string(b) + "][" +
+               std::to_string(head % s.heads) + "][" + std::to_string(d) + "] is " +
+               std::to_string(g) + ", the oracle says " + std::to_string(out[d]);
+    }
+    return {};
+  }
+
+  /// Allowed error of an output as a share of sum_t p_t |v_t|, as on the CPU (attention_op.cpp): a
+  /// score's rounding errors move its weight, and both sums run over the context, each a random
+  /// walk three deviations wide. exp2f is good to 2 units in the last place, after a product with
+  /// log2(e) that rounds the query once more.
+  double tolerance(double score_magnitude) const {
+    constexpr double kEps = 0x1p-24, kExp = 4 * kEps;
+    const auto walk = [](double n) { return 3 * std::sqrt(n); };
+    const double score = (walk(static_cast<double>(shape_.head_dim)) + 8) * kEps * score_magnitude;
+    return 2 * (score + kExp) + 2 * (walk(static_cast<double>(shape_.context)) + 8) * kEps;
+  }
+
+  const GpuKernel& kernel_;
+  Type type_;
+  Case case_;
+  Caches caches_;
+  Shape shape_;
+  GpuLaunch launch_;
+  std::int64_t slots_ = 1, page_tokens_ = 0, sequence_pages_ = 0, rows_ = 0;
+  std::int64_t chunk_ = 0, chunks_ = 1;
+  std::vector<std::int32_t> table_host_;
+  std::unordered_map<std::int64_t, std::vector<double>> marks_;  ///< keys set by hand, by row
+  Memory table_, q_, out_, partial_sums_, partial_stats_;
+  std::vector<Cache> caches_of_;  ///< one of each slot, with the same values
+};
+
+bool supports(const KernelInfo& info, const Case& c) {
+  const auto& kernel = *static_cast<const GpuKernel*>(info.table);
+  const Type type = cuda::parse_type("attention", c.dtype);
+  const Shape s = shape_of(c);
+  if (kernel.max_bytes > 0 && attention::cost(s, cuda::size_of(type), 0).bytes > kernel.max_bytes)
+    return false;
+  return launch_of(info, type, s.head_dim) != nullptr;
+}
+
+std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {
+  return std::make_unique<GpuAttention>(info, c, caches);
+}
+
+Case make_case(const char* dtype, const Shape& s, bool cold, bool quick = false) {
+  Case c{.dtype = dtype,
+         .keys = {{"batch", std::to_string(s.batch)},
+                  {"context", std::to_string(s.context)},
+                  {"heads", std::to_string(s.heads)},
+                  {"kv_heads", std::to_string(s.kv_heads)},
+                  {"head_dim", std::to_string(s.head_dim)},
+                  {"layout", s.page > 0 ? "paged" : "contiguous"}},
+         .quick = quick};
+  if (s.page > 0) c.keys.emplace_back("page", std::to_string(s.page));
+  c.keys.emplace_back("temp", cold ? "cold" : "warm");
+  return c;
+}
+
+constexpr const char* kTypes[] = {"f32", "bf16", "s8"};
+
+std::vector<Case> cases(const Caches& caches) {
+  std::vector<Case> all;
+  // A cache larger than this says nothing that a smaller one does not.
+  double limit = 9e9;
+  if (caches.memory > 0) limit = std::min(limit, 0.35 * static_cast<double>(caches.memory));
+  for (const char* dtype : kTypes) {
+    const std::string type = dtype;
+    const int bytes = cuda::size_of(cuda::parse_type("attention", type));
+    const auto add = [&](const Shape& s, bool cold, bool quick = false) {
+      if (attention::cost(s, bytes, 4).bytes <= limit)
+        all.push_back(make_case(dtype, s, cold, quick));
+    };
+    for (const std::int64_t kv_heads : {8, 32})
+      for (const std::int64_t page : {std::int64_t{0}, kPage})
+        for (const std::int64_t batch : {1, 8, 32})
+          for (const std::int64_t context : {512, 2048, 8192, 32768}) {
+            const Shape s{.batch = batch,
+                          .context = context,
+                          .heads = 32,
+                          .kv_heads = kv_heads,
+                          .head_dim = 128,
+                          .page = page};
+            const bool quick = type != "f32" && kv_heads == 8 && context == 8192 && batch != 8 &&
+                               (page == 0 || type == "bf16");
+            add(s, true, quick);
+          }
+    // N / K = 8, head size 64, and a cache that stays in L2.
+    add({.batch = 8, .context = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128}, true);
+    add({.batch = 8, .context = 8192, .heads = 32, .kv_heads = 8, .head_dim = 64}, true);
+    add({.batch = 1, .context = 2048, .heads = 32, .kv_heads = 8, .head_dim = 128}, false,
+        type == "bf16");
+  }
+  return all;
+}
+
+/// Lengths around the tokens of a step, a page and a chunk; groups of 1, 3, 4, 8 and 16.
+std::vector<Case> test_cases() {
+  std::vector<Case> all;
+  for (const char* dtype : kTypes)
+    for (const std::int64_t page : {std::int64_t{0}, kPage}) {
+      const auto add = [&](std::int64_t batch, std::int64_t context, std::int64_t heads,
+                           std::int64_t kv_heads, std::int64_t head_dim) {
+        all.push_back(make_case(dtype,
+                                {.batch = batch,
+                                 .context = context,
+                                 .heads = heads,
+                                 .kv_heads = kv_heads,
+                                 .head_dim = head_dim,
+                                 .page = page},
+                                false));
+      };
+      for (const std::int64_t context : {1, 2, 7, 15, 16, 17, 33, 63, 64, 65, 127, 511, 1025, 4099})
+        add(1, context, 4, 1, context % 2 == 0 ? 64 : 128);
+      add(3, 300, 3, 3, 64);
+      add(2, 300, 6, 2, 128);
+      add(2, 300, 16, 2, 64);
+      add(1, 300, 16, 1, 128);
+    }
+  return all;
+}
+
+}  // namespace
+
+extern const Operation gpu_operation = {cases, test_cases, supports, bind};
+
+}  // namespace kernels::attention

@@ -1,0 +1,23 @@
+// Idea: the context is cut into chunks so that every SM has warps; 16-byte loads, eight in flight a
+// lane; a second launch combines the chunks.
+// Bound: L2, since each query head of a group reads the cache for itself; HBM where N = K.
+// Gains over v1: the whole chip works however few heads there are, and bytes are in flight.
+#include "kernels/attention/attention_gpu_split.cuh"
+
+namespace kernels::attention {
+namespace {
+
+template <class T>
+constexpr GpuLaunches both() {
+  return {split<T, 64, 1>, split<T, 128, 1>};
+}
+
+}  // namespace
+
+extern const GpuKernel sm80_v2_split = {.f32 = both<float>(),
+                                        .bf16 = both<bf16>(),
+                                        .s8 = both<std::int8_t>(),
+                                        .splits = true,
+                                        .shared_heads = [](int) { return 1; }};
+
+}  // namespace kernels::attention

@@ -1,0 +1,48 @@
+// matmul on a GPU: the contract of its variants. Z[M,N] = X[M,K] . Y[K,N], row major, as in
+// matmul.hpp; int8 weights are stored transposed, [N,K] (pack:pre), as tensor cores take them.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kernels/cuda/types.hpp"
+
+namespace kernels::matmul {
+
+/// Device memory, 256-byte aligned. Rows are a multiple of 16 bytes apart; what lies between a
+/// row's last element and the next row must not be used. `*_pitch` and `*_stride` (between the
+/// matrices of a batch) in elements.
+struct GpuArguments {
+  const void *x, *y;
+  void* z;
+  std::int64_t m, n, k, batch;
+  std::int64_t x_pitch, y_pitch, z_pitch;
+  std::int64_t x_stride, y_stride, z_stride;
+  void* state;  ///< what open() returned
+};
+
+/// The tiles that a variant uses, in elements: a block's of Z and its step along K, and what a warp
+/// makes from one pass over shared memory. 0: not known, as for a library.
+struct GpuTiles {
+  int block_m = 0, block_n = 0, block_k = 0, warp_m = 0, warp_n = 0;
+};
+
+/// Enqueues one product (all of its batch).
+using GpuLaunch = void (*)(const GpuArguments&, cudaStream_t);
+
+struct GpuKernel {
+  const char* exec_unit;
+  GpuLaunch f64 = nullptr, f32 = nullptr, tf32 = nullptr, bf16 = nullptr, f16 = nullptr,
+            s8 = nullptr;
+  GpuTiles tiles = {};
+  double max_flops = 0;  ///< largest work that is offered; 0: any
+  int s8_grain = 1;      ///< M, N and K must be multiples of this in s8
+  /// State that outlives a call, such as a library's chosen algorithm; null: none. Throws BadInput.
+  std::shared_ptr<void> (*open)(const GpuArguments&, cuda::Type) = nullptr;
+  std::string (*label)() = nullptr;  ///< further `key=value;` text; null: none
+};
+
+}  // namespace kernels::matmul

@@ -1,0 +1,386 @@
+// matmul on a GPU as an operation: its cases, its inputs, its oracle.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "kernels/cuda/fill.hpp"
+#include "kernels/cuda/problem.hpp"
+#include "kernels/cuda/traffic.hpp"
+#include "kernels/matmul/matmul.hpp"
+#include "kernels/matmul/matmul_gpu.hpp"
+#include "kernels/matmul/matmul_gpu_verify.hpp"
+#include "kernels/registry.hpp"
+
+namespace kernels::matmul {
+namespace {
+
+using cuda::Layout;
+using cuda::Memory;
+using cuda::Type;
+using cuda::Values;
+
+GpuLaunch launch_of(const KernelInfo& info, Type type) {
+  const auto& kernel = *static_cast<const GpuKernel*>(info.table);
+  switch (type) {
+    case Type::f64:
+      return kernel.f64;
+    case Type::f32:
+      return kernel.f32;
+    case Type::tf32:
+      return kernel.tf32;
+    case Type::bf16:
+      return kernel.bf16;
+    case Type::f16:
+      return kernel.f16;
+    case Type::s8:
+      return kernel.s8;
+    default:
+      return nullptr;
+  }
+}
+
+Shape shape_of(const Case& c) {
+  for (const auto& [key, value] : c.keys)
+    if (key != "M" && key != "N" && key != "K" && key != "batch" && key != "pack" && key != "temp")
+      throw BadInput("shape: matmul on a GPU has no key '" + key +
+                     "' (M, N, K, batch, pack:pre, temp:warm, temp:cold)");
+  const Shape s = {.m = c.size("M"),
+                   .n = c.size("N"),
+                   .k = c.size("K"),
+                   .batch = c.text("batch").empty() ? 1 : c.size("batch")};
+  for (const char* key : {"M", "N", "K"})
+    if (c.size(key) > 1 << 21)
+      throw BadInput(std::string("shape: ") + key + ":" + c.text(key) +
+                     " is too large for a GPU kernel (at most 2097152)");
+  if (s.batch > 65535)
+    throw BadInput("shape: batch:" + c.text("batch") + " is too large (at most 65535)");
+  if (c.dtype == "s8" && s.k > kMaxKS8)
+    throw BadInput("shape: K:" + c.text("K") + " could overflow the 32-bit sums of s8 (at most " +
+                   std::to_string(kMaxKS8) + ")");
+  return s;
+}
+
+Type result_type(Type type) {
+  return type == Type::f64 ? Type::f64 : type == Type::s8 ? Type::s32 : Type::f32;
+}
+
+ElementBytes element_bytes(Type type) {
+  return {cuda::size_of(type), cuda::size_of(type), cuda::size_of(result_type(type))};
+}
+
+/// Elements from one row to the next: whole 16-byte chunks.
+std::int64_t pitch_of(std::int64_t columns, int bytes) {
+  const std::int64_t chunk = 16 / bytes;
+  return (columns + chunk - 1) / chunk * chunk;
+}
+
+class GpuMatmul final : public cuda::GpuProblem {
+ public:
+  GpuMatmul(const KernelInfo& info, const Case& c, const Caches& caches)
+      : kernel_(*static_cast<const GpuKernel*>(info.table)),
+        type_(cuda::parse_type("matmul", c.dtype)),
+        launch_(launch_of(info, type_)),
+        case_(c),
+        caches_(caches),
+        shape_(shape_of(c)),
+        transposed_(c.text("pack") == "pre") {
+    const Shape& s = shape_;
+    const ElementBytes e = element_bytes(type_);
+    x_layout_ = {s.m, s.k, pitch_of(s.k, e.x)};
+    y_layout_ = transposed_ ? Layout{s.n, s.k, pitch_of(s.k, e.y), true}
+                            : Layout{s.k, s.n, pitch_of(s.n, e.y)};
+    z_layout_ = {s.m, s.n, pitch_of(s.n, e.z)};
+    slots_ = c.cold() ? cuda::cold_slots(cost().bytes, caches) : 1;
+    cuda::require_device_memory(
+        static_cast<double>(slots_ * s.batch) *
+            (elements(x_layout_) * e.x + elements(y_layout_) * e.y + elements(z_layout_) * e.z),
+        caches);
+    for (std::int64_t slot = 0; slot < slots_; ++slot) {
+      slot_.push_back({cuda::allocate(s.batch * elements(x_layout_) * e.x),
+                       cuda::allocate(s.batch * elements(y_layout_) * e.y),
+                       cuda::allocate(s.batch * elements(z_layout_) * e.z)});
+      for (std::int64_t b = 0; b < s.batch; ++b) {
+        cuda::fill(type_, x(slot, b), x_layout_, seed_x(b), Values::random);
+        cuda::fill(type_, y(slot, b), y_layout_, seed_y(b), Values::random);
+      }
+    }
+    if (kernel_.open != nullptr) state_ = kernel_.open(arguments(0), type_);
+  }
+
+  std::int64_t enqueue(std::int64_t first, std::int64_t count, cudaStream_t stream) override {
+    for (std::int64_t i = first; i < first + count; ++i) launch_(arguments(i % slots_), stream);
+    return count;
+  }
+
+  std::string verify() override {
+    const std::int64_t slot = slots_ - 1;
+    const ElementBytes e = element_bytes(type_);
+    cuda::poison(slot_[slot].z.get(), shape_.batch * elements(z_layout_) * e.z);
+    run(slot, 1);
+    const double macs = static_cast<double>(shape_.m) * shape_.n * shape_.k;
+    for (std::int64_t b = 0; b < shape_.batch; ++b) {
+      const auto z = cuda::to_host(this->z(slot, b), elements(z_layout_) * e.z);
+      std::string wrong = check_padding(z);
+      if (wrong.empty())
+        wrong = macs <= kFullOracleMacs ? check_all(b, z) : check_sampled(slot, b, z);
+      if (!wrong.empty())
+        return "matmul " + case_.name() + " batch " + std::to_string(b) + ": " + wrong;
+    }
+    return {};
+  }
+
+  Cost cost() const override { return matmul::cost(shape_, element_bytes(type_)); }
+
+  /// L2: each block reads its panels of X and Y and writes its tile of Z. L1 and shared memory:
+  /// each warp reads its own rows and columns for every step of K.
+  LevelBytes traffic() const override {
+    const GpuTiles& t = kernel_.tiles;
+    const ElementBytes e = element_bytes(type_);
+    const double m = static_cast<double>(shape_.m), n = static_cast<double>(shape_.n),
+                 k = static_cast<double>(shape_.k), batch = static_cast<double>(shape_.batch);
+    LevelBytes bytes;
+    if (t.block_m > 0) {
+      const double tm = std::ceil(m / t.block_m), tn = std::ceil(n / t.block_n);
+      bytes.l2 = batch * (tn * m * k * e.x + tm * k * n * e.y + m * n * e.z);
+      bytes.l1 = batch * tm * t.block_m * tn * t.block_n * k *
+                 (static_cast<double>(e.x) / t.warp_n + static_cast<double>(e.y) / t.warp_m);
+    }
+    if (caches_.l2 > 0 && working_set_bytes() > static_cast<double>(caches_.l2))
+      bytes.dram = cost().bytes;
+    return bytes;
+  }
+
+  double working_set_bytes() const override { return cost().bytes * static_cast<double>(slots_); }
+  std::pair<std::string, std::string> exec_unit() const override {
+    return {kernel_.exec_unit, case_.dtype};
+  }
+  std::string label() const override {
+    return kernel_.label != nullptr ? kernel_.label() : std::string();
+  }
+
+ private:
+  struct Slot {
+    Memory x, y, z;
+  };
+
+  static std::int64_t elements(const Layout& l) { return l.rows * l.pitch; }
+  static std::uint64_t seed_x(std::int64_t b) { return 2 * static_cast<std::uint64_t>(b) + 1; }
+  static std::uint64_t seed_y(std::int64_t b) { return 2 * static_cast<std::uint64_t>(b) + 2; }
+
+  void* part(const Memory& memory, const Layout& l, int bytes, std::int64_t b) const {
+    return cuda::as<std::byte>(memory) + b * elements(l) * bytes;
+  }
+  void* x(std::int64_t slot, std::int64_t b) const {
+    return part(slot_[slot].x, x_layout_, element_bytes(type_).x, b);
+  }
+  void* y(std::int64_t slot, std::int64_t b) const {
+    return part(slot_[slot].y, y_layout_, element_bytes(type_).y, b);
+  }
+  void* z(std::int64_t slot, std::int64_t b) const {
+    return part(slot_[slot].z, z_layout_, element_bytes(type_).z, b);
+  }
+
+  GpuArguments arguments(std::int64_t slot) const {
+    return {.x = slot_[slot].x.get(),
+            .y = slot_[slot].y.get(),
+            .z = slot_[slot].z.get(),
+            .m = shape_.m,
+            .n = shape_.n,
+            .k = shape_.k,
+            .batch = shape_.batch,
+            .x_pitch = x_layout_.pitch,
+            .y_pitch = y_layout_.pitch,
+            .z_pitch = z_layout_.pitch,
+            .x_stride = elements(x_layout_),
+            .y_stride = elements(y_layout_),
+            .z_stride = elements(z_layout_),
+            .state = state_.get()};
+  }
+
+  double at(const std::vector<std::byte>& z, std::int64_t row, std::int64_t column) const {
+    return cuda::load_as_double(result_type(type_), z.data(), row * z_layout_.pitch + column);
+  }
+
+  /// What lies between the rows of Z must still be poison.
+  std::string check_padding(const std::vector<std::byte>& z) const {
+    const std::size_t e = element_bytes(type_).z;
+    for (std::int64_t r = 0; r < z_layout_.rows; ++r)
+      for (std::size_t i = (r * z_layout_.pitch + z_layout_.columns) * e;
+           i < (r + 1) * z_layout_.pitch * e; ++i)
+        if (z[i] != std::byte{0xff}) return "wrote past the end of row " + std::to_string(r);
+    return {};
+  }
+
+  std::string compare(double got, const cuda::Entry& want) const {
+    if (std::abs(got - want.value) <= gpu_tolerance(type_, shape_.k, want.magnitude)) return {};
+    return "entry (" + std::to_string(want.row) + ", " + std::to_string(want.column) + ") is " +
+           std::to_string(got) + ", the oracle says " + std::to_string(want.value);
+  }
+
+  /// Every entry on the host, from the values that the inputs must have.
+  std::string check_all(std::int64_t b, const std::vector<std::byte>& z) const {
+    const Shape& s = shape_;
+    const auto values = [&](std::uint64_t seed, std::int64_t count) {
+      std::vector<double> v(count);
+      for (std::int64_t i = 0; i < count; ++i)
+        v[i] = cuda::value_at(type_, seed, i, Values::random);
+      return v;
+    };
+    const std::vector<double> xs = values(seed_x(b), s.m * s.k), ys = values(seed_y(b), s.k * s.n);
+    std::vector<double> sums(s.n), magnitudes(s.n);
+    for (std::int64_t r = 0; r < s.m; ++r) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      std::fill(magnitudes.begin(), magnitudes.end(), 0.0);
+      for (std::int64_t k = 0; k < s.k; ++k)
+        for (std::int64_t c = 0; c < s.n; ++c) {
+          const double p = xs[r * s.k + k] * ys[k * s.n + c];
+          sums[c] += p;
+          magnitudes[c] += std::abs(p);
+        }
+      for (std::int64_t c = 0; c < s.n; ++c)
+        if (auto wrong = compare(at(z, r, c), {r, c, sums[c], magnitudes[c]}); !wrong.empty())
+          return wrong;
+    }
+    return {};
+  }
+
+  std::string check_sampled(std::int64_t slot, std::int64_t b,
+                            const std::vector<std::byte>& z) const {
+    auto entries = sample_entries(shape_.m, shape_.n, kernel_.tiles);
+    cuda::product_entries(type_, x(slot, b), x_layout_, y(slot, b), y_layout_, entries);
+    for (const auto& entry : entries)
+      if (auto wrong = compare(at(z, entry.row, entry.column), entry); !wrong.empty()) return wrong;
+
+    // Freivalds: Z v = X (Y v) for a random v. The entries' errors add up as a random walk.
+    std::vector<double> v(shape_.n);
+    for (std::int64_t i = 0; i < shape_.n; ++i)
+      v[i] = cuda::value_at(Type::f64, 99, i, Values::random);
+    const auto yv = cuda::times_vector(type_, y(slot, b), y_layout_, v);
+    const auto xyv = cuda::times_vector(type_, x(slot, b), x_layout_, yv);
+    const auto zv = cuda::times_vector(result_type(type_), this->z(slot, b), z_layout_, v);
+    double magnitude = 0;
+    for (const auto& entry : entries) magnitude = std::max(magnitude, entry.magnitude);
+    const double tolerance =
+        4 * std::sqrt(static_cast<double>(shape_.n)) * gpu_tolerance(type_, shape_.k, magnitude) +
+        1e-12 * magnitude * static_cast<double>(shape_.n);
+    for (std::int64_t r = 0; r < shape_.m; ++r)
+      if (!(std::abs(zv[r] - xyv[r]) <= tolerance))
+        return "row " + std::to_string(r) + " fails Freivalds' check by " +
+               std::to_string(zv[r] - xyv[r]);
+    return {};
+  }
+
+  const GpuKernel& kernel_;
+  Type type_;
+  GpuLaunch launch_;
+  Case case_;
+  Caches caches_;
+  Shape shape_;
+  bool transposed_;
+  Layout x_layout_{}, y_layout_{}, z_layout_{};
+  std::int64_t slots_ = 1;
+  std::vector<Slot> slot_;
+  std::shared_ptr<void> state_;
+};
+
+bool supports(const KernelInfo& info, const Case& c) {
+  const auto& kernel = *static_cast<const GpuKernel*>(info.table);
+  if (c.dtype == "bf16xs8") return false;
+  const Type type = cuda::parse_type("matmul", c.dtype);
+  const Shape s = shape_of(c);
+  // Int8 weights are always stored [N,K]; the others as they come.
+  if ((c.text("pack") == "pre") != (type == Type::s8)) return false;
+  if (type == Type::s8 && (s.m % kernel.s8_grain || s.n % kernel.s8_grain || s.k % kernel.s8_grain))
+    return false;
+  if (kernel.max_flops > 0 && matmul::cost(s, {}).flops > kernel.max_flops) return false;
+  return launch_of(info, type) != nullptr;
+}
+
+std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {
+  return std::make_unique<GpuMatmul>(info, c, caches);
+}
+
+Case make(const std::string& dtype, std::int64_t batch, std::int64_t m, std::int64_t n,
+          std::int64_t k, bool cold, bool quick = false) {
+  Case c{.dtype = dtype, .quick = quick};
+  if (batch > 1) c.keys.emplace_back("batch", std::to_string(batch));
+  c.keys.emplace_back("M", std::to_string(m));
+  c.keys.emplace_back("N", std::to_string(n));
+  c.keys.emplace_back("K", std::to_string(k));
+  if (dtype == "s8") c.keys.emplace_back("pack", "pre");
+  c.keys.emplace_back("temp", cold ? "cold" : "warm");
+  return c;
+}
+
+constexpr const char* kTypes[] = {"f64", "f32", "tf32", "bf16", "f16", "s8"};
+
+std::vector<Case> cases(const Caches& caches) {
+  std::vector<Case> all;
+  const auto add = [&](const Case& c) {
+    const Shape s = shape_of(c);
+    const double set = matmul::cost(s, element_bytes(cuda::parse_type("matmul", c.dtype))).bytes;
+    const double slots = c.cold() ? static_cast<double>(cuda::cold_slots(set, caches)) : 1;
+    if (caches.memory > 0 && 1.2 * slots * set > 0.9 * static_cast<double>(caches.memory)) return;
+    for (Case& known : all)
+      if (known.name() == c.name()) {
+        known.quick |= c.quick;
+        return;
+      }
+    all.push_back(c);
+  };
+  for (const char* dtype : kTypes) {
+    const std::string type = dtype;
+    add(make(type, 1, 2048, 2048, 2048, true, type == "f32" || type == "f64"));
+    add(make(type, 1, 4096, 4096, 4096, true, type != "f64"));
+    add(make(type, 1, 1024, 1024, 1024, false));
+    for (const std::int64_t n : {512, 1024, 8192}) add(make(type, 1, n, n, n, true));
+    // LLaMA-3 8B: QKV, the MLP's gate with up, and down.
+    for (const std::int64_t m : {128, 4096})
+      for (const auto& [n, k] : {std::pair{6144, 4096}, {28672, 4096}, {4096, 14336}})
+        add(make(type, 1, m, n, k, true));
+    if (type == "f64" || type == "f32") continue;
+    for (const std::int64_t m : {1, 8, 32, 128})
+      for (const std::int64_t n : {4096, 8192})
+        add(make(type, 1, m, n, n, true, m == 8 && n == 8192 && type == "bf16"));
+    // The batch sweep of the model: D = F = 4096 and 1024.
+    if (type == "bf16" || type == "s8")
+      for (std::int64_t m = 1; m <= 512; m *= 2)
+        for (const std::int64_t n : {1024, 4096}) add(make(type, 1, m, n, n, true));
+  }
+  // One matrix per batch element: the intensity stays near 2.
+  for (const std::int64_t batch : {16, 128}) {
+    add(make("bf16", batch, 1, 4096, 4096, true));
+    add(make("s8", batch, 1, 4096, 4096, true));
+  }
+  return all;
+}
+
+/// Around the tiles' edges (8, 32, 64, 128) in every dimension, and one beyond the full oracle.
+std::vector<Case> test_cases() {
+  std::vector<Case> all;
+  for (const char* dtype : kTypes) {
+    for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1},
+                                  {1, 17, 5},
+                                  {7, 9, 33},
+                                  {31, 33, 32},
+                                  {33, 31, 65},
+                                  {64, 64, 64},
+                                  {65, 127, 63},
+                                  {128, 128, 128},
+                                  {129, 257, 130},
+                                  {127, 255, 97},
+                                  {256, 128, 16},
+                                  {16, 512, 1000},
+                                  {640, 768, 528}})
+      all.push_back(make(dtype, 1, m, n, k, false));
+    all.push_back(make(dtype, 3, 5, 130, 70, false));
+  }
+  return all;
+}
+
+}  // namespace
+
+extern const Operation gpu_operation = {cases, test_cases, supports, bind};
+
+}  // namespace kernels::matmul
