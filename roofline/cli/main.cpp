@@ -18,7 +18,8 @@ int main(int argc, char** argv) {
   roofline::cli::add_specs(app, exit_code);
   try {
     // CLI11 would only say that a subcommand is missing.
-    if (argc > 1 && argv[1][0] != '-' && !app.get_subcommand_no_throw(argv[1])) {
+    const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
       throw roofline::BadInput(fmt::format("unknown subcommand '{}' (see --help)", argv[1]));
     }
     app.parse(argc, argv);
