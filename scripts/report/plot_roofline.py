@@ -310,16 +310,17 @@ def _notes(results, panels):
     notes = [f"{note}: that part is left out" for note in results.notes if "sweep" not in note]
     refused = [row for panel in panels for row in panel.refused]
     if refused:
-        names = [style.shorten(_name(row), 58) for row in refused[:2]]
-        more = f" and {len(refused) - 2} more" if len(refused) > 2 else ""
-        notes.append(f"Not plotted, faster than their own roof: {'; '.join(names)}{more}")
+        count = f"{len(refused)} " if len(refused) > 2 else ""
+        names = [style.shorten(_name(row), 56) for row in refused[:2]]
+        more = ", …" if len(refused) > 2 else ""
+        notes.append(f"{count}not plotted, faster than their own roof: {', '.join(names)}{more}")
     unplaced = sum(len(panel.unplaced) for panel in panels)
     if unplaced:
-        notes.append(f"Not plotted, no intensity or rate known: {unplaced} benchmarks")
+        notes.append(f"not plotted, no intensity or rate known: {unplaced} benchmarks")
     flagged = [row for panel in panels for row in (*panel.memory, *panel.compute) if _flagged(row)]
     if flagged:
         names = {f"{r.level or r.dtype} {r.verdict}": None for r in flagged}
-        notes.append(style.shorten(f"* roof in doubt: {', '.join(names)}", 130))
+        notes.append(f"* roof in doubt: {', '.join(names)}")
     if not any(panel.points for panel in panels):
         notes.append("No kernel points")
     return notes
@@ -404,6 +405,6 @@ def draw(results):
         panel.draw()
     _legend(figure, panels, known, kernels, (0.1 + NOTE * len(notes)) / height, height)
     for i, note in enumerate(notes):
-        figure.text(0.012, (0.06 + NOTE * (len(notes) - 1 - i)) / height, style.printable(note),
+        figure.text(0.012, (0.06 + NOTE * (len(notes) - 1 - i)) / height, style.shorten(note, 138),
                     fontsize=7, color="#555555", va="bottom")  # fmt: skip
     return figure

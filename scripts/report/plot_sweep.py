@@ -78,7 +78,9 @@ def _draw(axes, device, resource, threads, curves, known, sizes):
     axes.xaxis.set_major_formatter(FuncFormatter(style.size_tick))
     axes.xaxis.set_minor_formatter(NullFormatter())
     unit = "s" if resource == "latency" else "B/s"
-    axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5), numticks=30))
+    low, high = axes.get_ylim()
+    subs = (1, 2, 5) if high / low < 3e3 else (1,)
+    axes.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=30))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: style.short_quantity(v, unit)))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.grid(True, which="major", color=style.GRID, linewidth=0.7)

@@ -33,20 +33,20 @@ TEXT = set("""machine device resource level operation dtype exec_unit condition 
     peer""".split())  # fmt: skip
 # Fields where 0 is a value; anywhere else it would be an unknown written as 0.
 MAY_BE_ZERO = {"samples_rejected", "plateau", "relative_mad"}
-# What any machine of today and tomorrow lies within; a wrong unit (GB, ms, MHz) does not.
+# What any machine lies within, an overloaded one too; a wrong unit (GB, ms, MHz) does not.
 RANGES = {
     "clock_hz": (0.5e9, 7e9),
     "size_bytes": (512, 1e13),
     "working_set_bytes": (512, 1e13),
     "time_s": (1e-10, 1e3),
-    "achieved_flops_per_s": (1e5, 1e16),
-    "achieved_bytes_per_s": (1e5, 1e14),
-    "roof_flops_per_s": (1e6, 1e16),
+    "achieved_flops_per_s": (1e4, 1e16),
+    "achieved_bytes_per_s": (1e4, 1e14),
+    "roof_flops_per_s": (1e4, 1e16),
     "intensity": (1e-3, 1e5),
     "power_w": (1, 5000),
 }
-MEASURED = {"compute": (1e8, 1e16), "bandwidth": (1e8, 1e14), "latency": (1e-10, 1e-4),
-            "link": (1e6, 1e13)}  # fmt: skip
+MEASURED = {"compute": (1e6, 1e16), "bandwidth": (1e5, 1e14), "latency": (1e-10, 0.3),
+            "link": (1e5, 1e13)}  # fmt: skip
 VERDICTS = {"ok", "at-roof", "above-roof", "impossible", "no-roof"}
 LEVEL_ORDER = ("L1", "L2", "L3", "L4", "DRAM", "HBM")
 SLACK = 1.03
@@ -99,6 +99,10 @@ def read(folder, name):
                 except ValueError:
                     fault(where, f"{column} = {row[column]!r} is not a number")
                     row[column] = None
+                # A chain in registers has a working set of 0 bytes.
+                if row[column] == 0 and (row.get("resource"), column) == (
+                    "compute", "working_set_bytes"):  # fmt: skip
+                    continue
                 if row[column] is not None:
                     check_number(where, column, row[column])
             rows.append(row)
@@ -218,8 +222,6 @@ def check_roofline(rows, machine):
             if share > SLACK:
                 expect(row["verdict"] in ("at-roof", "above-roof", "impossible"), where,
                        f"{share:.3f} of its roof is not flagged")  # fmt: skip
-        if row["t_lower_s"] and row["verdict"] == "ok":
-            expect(row["time_s"] * SLACK >= row["t_lower_s"], where, "faster than t_lower_s, ok")
         expect(not row["roof"] or row["bound_by"], where, "a roof, but bound_by is empty")
         expect((row["peer"] == "") == (row["peer_ratio"] is None), where, "peer and ratio differ")
     # How many dtypes of each operation a quick run must hold at least.
@@ -228,11 +230,12 @@ def check_roofline(rows, machine):
         for dtype in dtypes.split():
             expect(any(r["kernel"] == kernel and r["dtype"] == dtype for r in rows),
                    "roofline.csv", f"no {kernel} in {dtype}")  # fmt: skip
-    check_levels_behind(rows, order)
+    check_benchmarks(rows, order)
 
 
-def check_levels_behind(rows, order):
-    """The levels of a benchmark follow each other from L1 outwards; none appears behind a gap."""
+def check_benchmarks(rows, order):
+    """What holds over the rows of a benchmark: levels follow each other from L1 outwards without a
+    gap, and a time below the bound of all levels is flagged at one of them."""
     groups = {}
     for row in rows:
         key = tuple(row[c] for c in ("device", "kernel", "variant", "dtype", "shape", "temperature",
@@ -241,6 +244,9 @@ def check_levels_behind(rows, order):
     for group in groups.values():
         levels = [row["level"] for row in group if row["level"]]
         expect(len(levels) == len(set(levels)), group[0]["where"], f"levels repeat: {levels}")
+        if any(row["t_lower_s"] and row["time_s"] * SLACK < row["t_lower_s"] for row in group):
+            expect(any(row["verdict"] != "ok" for row in group), group[0]["where"],
+                   "faster than t_lower_s, but every row is ok")  # fmt: skip
         if group[0]["device"] == "cpu" and set(levels) <= set(order):
             known = sorted(order.index(level) for level in levels)
             expect(known == list(range(len(known))), group[0]["where"], f"a gap in {levels}")
@@ -249,8 +255,10 @@ def check_levels_behind(rows, order):
 def check_sweep(rows):
     for row in rows:
         interval(row, "measured_low", "measured", "measured_high")
-        expect(row["size_bytes"] <= row["working_set_bytes"], row["where"],
-               "size per thread above that of all threads")  # fmt: skip
+        # Arrays are cut to whole vectors, so that up to a tenth of a small size may be left out.
+        if row["threads"]:
+            expect(close(row["working_set_bytes"], row["size_bytes"] * row["threads"], 0.1),
+                   row["where"], "working set is not size x threads")  # fmt: skip
 
 
 def check_other_files(folder):
