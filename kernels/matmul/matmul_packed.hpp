@@ -6,10 +6,11 @@
 // products that one instruction adds up), nr columns with their kGroup values side by side. K is
 // padded with zeros.
 //
-// Loops, in GotoBLAS's manner: K in blocks of kc, so that a kc x nr panel of Y stays in half of L1
-// while the mc x kc block of X in L2 passes over it. Rows and columns are dealt out as tasks of mc
-// rows by nc columns, taken dynamically. X panels are shared; Y panels too if there are several row
-// blocks, else each task packs its own piece of Y into L2 and uses it at once, without a barrier.
+// Loops, in GotoBLAS's manner: K in blocks of kc, so that a kc x nr panel of Y is of L1's
+// size while the mc x kc block of X in L2 passes over it. Rows and columns are dealt out as tasks
+// of mc rows by nc columns, taken dynamically. X panels are shared; Y panels too if there are
+// several row blocks, else each task packs its own piece of Y into L2 and uses it at once, without
+// a barrier.
 #pragma once
 
 #include <omp.h>
@@ -40,6 +41,10 @@ template <class E, int R>
       __attribute__((always_inline)) {
     typename E::W w[E::kVectors];
     E::load_y(ys, w);
+    // Sums and vectors of Y are pinned: left alone, GCC moves the loads of the unrolled steps up
+    // until it runs out of registers and spills sums.
+#pragma GCC unroll 4
+    for (int v = 0; v < E::kVectors; ++v) opaque(w[v]);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       const auto b = E::broadcast(xs + r * E::kChunk);
@@ -130,7 +135,9 @@ struct Packed {
     Layout l{.s = s};
     l.panels = blocks_of(s.m, kMr);
     l.columns = blocks_of(s.n, kNr);
-    const std::int64_t kc_most = greater(E::kChunk, l1 / 2 / (kNr * std::int64_t{sizeof(Yp)}));
+    // A panel of Y as large as L1: it is read in order, so that coming from L2 costs little, and a
+    // longer panel spreads the loads and stores of Z.
+    const std::int64_t kc_most = greater(E::kChunk, l1 / (kNr * std::int64_t{sizeof(Yp)}));
     l.k_blocks = blocks_of(s.k, kc_most);
     l.kc = round_up(blocks_of(s.k, l.k_blocks), E::kChunk);
     l.k_blocks = blocks_of(s.k, l.kc);
@@ -142,8 +149,9 @@ struct Packed {
     const std::int64_t row_blocks = blocks_of(l.panels, mc_most);
     l.mc = blocks_of(l.panels, row_blocks);
     l.shared = row_blocks > 1 && !prepacked;
-    // Tasks: several a thread, but a task's piece of Y no larger than a quarter of L2.
-    const std::int64_t nc_most = greater(1, l2 / 4 / y_bytes);
+    // Tasks: several a thread; a piece of Y that a task packs for itself fills a quarter of L2.
+    const std::int64_t nc_most =
+        row_blocks > 1 || prepacked ? l.columns : greater(1, l2 / 4 / y_bytes);
     const std::int64_t tasks = plan.threads > 1 ? 8 * plan.threads : 1;
     l.nc = lesser(nc_most, greater(1, l.columns * row_blocks / tasks));
     l.nc = blocks_of(l.columns, blocks_of(l.columns, l.nc));
