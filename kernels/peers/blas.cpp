@@ -91,6 +91,8 @@ Blas load_blis() {
     int (*arch)() = nullptr;
     const char* (*arch_name)(int) = nullptr;
     std::int64_t (*threading)() = nullptr;
+    int (*init)() = nullptr;
+    library.require(init, "bli_init");
     library.require(version, "bli_info_get_version_str");
     library.require(int_bits, "bli_info_get_blas_int_type_size");
     library.require(arch, "bli_arch_query_id");
@@ -98,6 +100,7 @@ Blas load_blis() {
     library.require(threading, "bli_info_get_enable_threading");
     if (int_bits() != 32)
       throw Unusable("is built for 64-bit integers; the 32-bit build is needed");
+    init();  // asked for its architecture before, it aborts if BLIS_ARCH_TYPE is set
     blas.threaded = threading() != 0;
     blas.label = label("BLIS " + std::string(version()), "arch " + std::string(arch_name(arch())) +
                                                              chosen_by("BLIS_ARCH_TYPE") +
