@@ -44,14 +44,15 @@ template <class F, class T, int G, int H, bool kPrefetch>
 class Group {
   using V = typename F::V;
   static constexpr int kWidth = F::kWidth, kPair = 2 * kWidth;
-  static constexpr int kHeads = lesser(G, 4);                   ///< heads of a register tile
-  static constexpr int kTokens = 8 / kHeads;                    ///< tokens of a score tile
+  static constexpr int kHeads = lesser(G, 4);  ///< heads of a register tile
+  static constexpr int kTokens =
+      kHeads < 4 ? 8 / kHeads : (std::is_same_v<T, float> ? 3 : 2);  ///< tokens of a score tile
   static constexpr int kPairs = lesser(4 / kHeads, H / kPair);  ///< vector pairs of a value tile
   static constexpr int kLanes = greater(kWidth, G);  ///< period of (token, head) in vectors
-  /// Tokens of a block: K and V take half of a 32 KB L1, so that the next block finds room.
+  /// Tokens of a block: its K and V take 8 KB, so that the next block finds room beside it in L1.
   static constexpr int kBlock =
-      greater(16, lesser(64, 16 * 1024 / (2 * H * static_cast<int>(sizeof(T)))));
-  static_assert(kBlock % kTokens == 0 && kBlock * G % kLanes == 0 && H % (kPairs * kPair) == 0);
+      greater(16, lesser(64, 8 * 1024 / (2 * H * static_cast<int>(sizeof(T)))));
+  static_assert(kBlock * G % kLanes == 0 && H % (kPairs * kPair) == 0);
 
  public:
   /// `q`: `heads` <= G rows; the rest of the group is padding. Scores come out in base 2.
@@ -131,56 +132,72 @@ class Group {
       prefetch(a_.k, a_.k_scale, t, t + kTokens);
       for (int g = 0; g < G; g += kHeads) score_tile(k, q_ + g * H, p_ + t * G + g);
     }
-    prefetch(a_.k, a_.k_scale, (count + kTokens - 1) / kTokens * kTokens, kBlock);
+    const int tiled = (count + kTokens - 1) / kTokens * kTokens;
+    prefetch(a_.k, a_.k_scale, tiled, kBlock);
     if constexpr (std::is_same_v<T, std::int8_t>)
       for (int t = 0; t < count; ++t)
         for (int g = 0; g < G; ++g) p_[t * G + g] *= a_.k_scale[rows[t]];
-    for (int i = count * G; i % kLanes != 0 || i < (count + kTokens - 1) / kTokens * kTokens * G;
-         ++i)
-      p_[i] = -INFINITY;
+    for (int i = count * G; i < tiled * G || i % kLanes != 0; ++i) p_[i] = -INFINITY;
   }
 
-  static void score_tile(const T* const* k, const float* q, float* p) {
+  /// Not inlined, so that the accumulators have the registers to themselves.
+  [[gnu::noinline]] static void score_tile(const T* const* k, const float* q, float* p) {
     V acc[kTokens][kHeads];
-    for (auto& row : acc)
-      for (V& x : row) x = F::zero();
-#pragma GCC unroll 1
-    for (int d = 0; d < H; d += kPair) {
-      if constexpr (kHeads <= 2) {
-        V q0[kHeads], q1[kHeads];
+    const T* row[kTokens];
 #pragma GCC unroll 8
-        for (int g = 0; g < kHeads; ++g) load_pair<F>(q + g * H + d, q0[g], q1[g]);
+    for (int t = 0; t < kTokens; ++t) {
+      row[t] = k[t];
+#pragma GCC unroll 8
+      for (int g = 0; g < kHeads; ++g) acc[t][g] = F::zero();
+    }
+    if constexpr (kHeads == 4) {
+      // Keys in registers, each query loaded once for all of them.
+      constexpr int kParts = std::is_same_v<T, float> ? 1 : 2;
+#pragma GCC unroll 1
+      for (int d = 0; d < H; d += kParts * kWidth) {
+        V key[kTokens][2];
+#pragma GCC unroll 8
+        for (int t = 0; t < kTokens; ++t)
+          if constexpr (kParts == 1)
+            key[t][0] = F::load(row[t] + d);
+          else
+            load_pair<F>(row[t] + d, key[t][0], key[t][1]);
+#pragma GCC unroll 8
+        for (int g = 0; g < kHeads; ++g)
+#pragma GCC unroll 2
+          for (int part = 0; part < kParts; ++part) {
+            V query = F::load(q + g * H + d + part * kWidth);
+            F::keep(query);  // as a memory operand it would be loaded for every token
+#pragma GCC unroll 8
+            for (int t = 0; t < kTokens; ++t) acc[t][g] = F::fma(key[t][part], query, acc[t][g]);
+          }
+      }
+    } else {
+      // Queries in registers, each key used at once.
+#pragma GCC unroll 1
+      for (int d = 0; d < H; d += kPair) {
+        V query[kHeads][2];
+#pragma GCC unroll 8
+        for (int g = 0; g < kHeads; ++g) load_pair<F>(q + g * H + d, query[g][0], query[g][1]);
 #pragma GCC unroll 8
         for (int t = 0; t < kTokens; ++t) {
-          V k0, k1;
-          load_pair<F>(k[t] + d, k0, k1);
+          V key[2];
+          load_pair<F>(row[t] + d, key[0], key[1]);
 #pragma GCC unroll 8
           for (int g = 0; g < kHeads; ++g) {
-            acc[t][g] = F::fma(k0, q0[g], acc[t][g]);
-            acc[t][g] = F::fma(k1, q1[g], acc[t][g]);
+            acc[t][g] = F::fma(key[0], query[g][0], acc[t][g]);
+            acc[t][g] = F::fma(key[1], query[g][1], acc[t][g]);
           }
-        }
-      } else {
-        V k0[kTokens], k1[kTokens];
-#pragma GCC unroll 8
-        for (int t = 0; t < kTokens; ++t) load_pair<F>(k[t] + d, k0[t], k1[t]);
-#pragma GCC unroll 8
-        for (int g = 0; g < kHeads; ++g) {
-          V q0, q1;
-          load_pair<F>(q + g * H + d, q0, q1);
-#pragma GCC unroll 8
-          for (int t = 0; t < kTokens; ++t) acc[t][g] = F::fma(k0[t], q0, acc[t][g]);
-#pragma GCC unroll 8
-          for (int t = 0; t < kTokens; ++t) acc[t][g] = F::fma(k1[t], q1, acc[t][g]);
         }
       }
     }
     // Four sums at a time: four heads of a token, or as many tokens as make four.
-    const V* flat = &acc[0][0];
-#pragma GCC unroll 2
-    for (int i = 0; i < 8; i += 4)
-      F::store_sums(kHeads == 4 ? p + i / 4 * G : p + i, flat[i], flat[i + 1], flat[i + 2],
-                    flat[i + 3]);
+#pragma GCC unroll 3
+    for (int i = 0; i < kTokens * kHeads; i += 4)
+      F::store_sums(kHeads == 4 ? p + i / 4 * G : p + i, acc[i / kHeads][i % kHeads],
+                    acc[(i + 1) / kHeads][(i + 1) % kHeads],
+                    acc[(i + 2) / kHeads][(i + 2) % kHeads],
+                    acc[(i + 3) / kHeads][(i + 3) % kHeads]);
   }
 
   /// Scores to weights, in place: exp2 of the distance to the new maximum, times the value's scale.
@@ -192,19 +209,7 @@ class Group {
     for (int j = 0; j < kVectors; ++j) top[j] = F::load(max_ + j * kWidth);
     for (int i = 0; i < end; i += kLanes)
       for (int j = 0; j < kVectors; ++j) top[j] = F::max(top[j], F::load(p_ + i + j * kWidth));
-    if constexpr (G < kWidth) {  // several tokens in a vector: their lanes' maximum, in every lane
-      alignas(64) float lanes[kLanes];
-      F::store(lanes, top[0]);
-      for (int step = G; step < kLanes; step *= 2) {
-        float folded[kLanes];
-        for (int i = 0; i < kLanes; ++i) {
-          const float other = lanes[(i + step) % kLanes];
-          folded[i] = lanes[i] > other ? lanes[i] : other;
-        }
-        for (int i = 0; i < kLanes; ++i) lanes[i] = folded[i];
-      }
-      top[0] = F::load(lanes);
-    }
+    if constexpr (G < kWidth) top[0] = fold_max<G>(top[0]);
     V sum[kVectors];
     for (int j = 0; j < kVectors; ++j) {
       const V rescale = exp2_nonpositive<F>(F::sub(F::load(max_ + j * kWidth), top[j]));
@@ -225,40 +230,53 @@ class Group {
     return rescale_;
   }
 
+  /// The maximum of the lanes `step`, 2 step, … apart, in each of them.
+  template <int step>
+  static V fold_max(V v) {
+    v = F::max(v, F::template rotate<step>(v));
+    if constexpr (2 * step < kWidth) v = fold_max<2 * step>(v);
+    return v;
+  }
+
   /// acc_ = acc_ * rescale + weights . values
   void values(const std::int64_t* rows, int count, const float* rescale) {
     constexpr int kTiles = H / (kPairs * kPair);
     for (int tile = 0; tile < kTiles; ++tile) {
-      for (int g = 0; g < G; g += kHeads) {
-        V acc[kHeads][2 * kPairs];
-        float* out = acc_ + g * H + tile * kPairs * kPair;
-#pragma GCC unroll 8
-        for (int i = 0; i < kHeads; ++i)
-#pragma GCC unroll 8
-          for (int j = 0; j < 2 * kPairs; ++j)
-            acc[i][j] = F::mul(F::load(out + i * H + j * kWidth), F::set1(rescale[g + i]));
-#pragma GCC unroll 1
-        for (int t = 0; t < count; ++t) {
-          const T* v = a_.v + rows[t] * H + tile * kPairs * kPair;
-#pragma GCC unroll 8
-          for (int j = 0; j < kPairs; ++j) {
-            V v0, v1;
-            load_pair<F>(v + j * kPair, v0, v1);
-#pragma GCC unroll 8
-            for (int i = 0; i < kHeads; ++i) {
-              const V p = F::set1(p_[t * G + g + i]);
-              acc[i][2 * j] = F::fma(p, v0, acc[i][2 * j]);
-              acc[i][2 * j + 1] = F::fma(p, v1, acc[i][2 * j + 1]);
-            }
-          }
-        }
-#pragma GCC unroll 8
-        for (int i = 0; i < kHeads; ++i)
-#pragma GCC unroll 8
-          for (int j = 0; j < 2 * kPairs; ++j) F::store(out + i * H + j * kWidth, acc[i][j]);
-      }
+      for (int g = 0; g < G; g += kHeads)
+        value_tile(a_.v + tile * kPairs * kPair, rows, count, p_ + g, rescale + g,
+                   acc_ + g * H + tile * kPairs * kPair);
       prefetch(a_.v, a_.v_scale, kBlock * tile / kTiles, kBlock * (tile + 1) / kTiles);
     }
+  }
+
+  /// Not inlined, so that the accumulators have the registers to themselves.
+  [[gnu::noinline]] static void value_tile(const T* v, const std::int64_t* rows, int count,
+                                           const float* p, const float* rescale, float* out) {
+    V acc[kHeads][2 * kPairs];
+#pragma GCC unroll 8
+    for (int i = 0; i < kHeads; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < 2 * kPairs; ++j)
+        acc[i][j] = F::mul(F::load(out + i * H + j * kWidth), F::set1(rescale[i]));
+#pragma GCC unroll 1
+    for (int t = 0; t < count; ++t, p += G) {
+      const T* row = v + rows[t] * H;
+#pragma GCC unroll 8
+      for (int j = 0; j < kPairs; ++j) {
+        V v0, v1;
+        load_pair<F>(row + j * kPair, v0, v1);
+#pragma GCC unroll 8
+        for (int i = 0; i < kHeads; ++i) {
+          const V weight = F::set1(p[i]);
+          acc[i][2 * j] = F::fma(weight, v0, acc[i][2 * j]);
+          acc[i][2 * j + 1] = F::fma(weight, v1, acc[i][2 * j + 1]);
+        }
+      }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kHeads; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < 2 * kPairs; ++j) F::store(out + i * H + j * kWidth, acc[i][j]);
   }
 
   float total(int g) const {
@@ -272,7 +290,7 @@ class Group {
   const std::int64_t* next_rows_ = nullptr;
   alignas(64) float q_[G * H];
   alignas(64) float acc_[G * H];
-  alignas(64) float p_[kBlock * G];
+  alignas(64) float p_[(kBlock + kTokens) * G];
   /// One value for each lane: head g in the lanes g, g + G, …
   alignas(64) float max_[kLanes], sum_[kLanes], rescale_[kLanes];
 };

@@ -54,12 +54,24 @@ struct Avx2 {
     static V max(V a, V b) { return _mm256_max_ps(a, b); }
     static V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
     static V sub(V a, V b) { return _mm256_sub_ps(a, b); }
-    static V round(V v) { return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+    static V round(V v) {
+      return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    }
     /// 2^v for whole v in [-126, 127].
     static V pow2(V v) {
       const __m256i biased = _mm256_add_epi32(_mm256_cvtps_epi32(v), _mm256_set1_epi32(127));
       return _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23));
     }
+    /// Lane i gets lane i + n, around the end.
+    template <int n>
+    static V rotate(V v) {
+      const __m256i from = _mm256_and_si256(
+          _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(n)),
+          _mm256_set1_epi32(7));
+      return _mm256_permutevar8x32_ps(v, from);
+    }
+    /// Makes the compiler hold v in a register from here on.
+    static void keep(V& v) { asm("" : "+x"(v)); }
     /// p[0..3] = the sums of a, b, c and d.
     static void store_sums(float* p, V a, V b, V c, V d) {
       const V s = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));

@@ -66,13 +66,21 @@ struct Avx512 {
     }
     /// 2^v for whole v in [-126, 127].
     static V pow2(V v) { return _mm512_scalef_ps(set1(1.0f), v); }
+    /// Lane i gets lane i + n, around the end.
+    template <int n>
+    static V rotate(V v) {
+      const __m512i bits = _mm512_castps_si512(v);
+      return _mm512_castsi512_ps(_mm512_alignr_epi32(bits, bits, n));
+    }
+    /// Makes the compiler hold v in a register from here on.
+    static void keep(V& v) { asm("" : "+v"(v)); }
     /// p[0..3] = the sums of a, b, c and d.
     static void store_sums(float* p, V a, V b, V c, V d) {
       const auto half = [](V v) {
         return _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
       };
-      const __m256 s = _mm256_hadd_ps(_mm256_hadd_ps(half(a), half(b)),
-                                      _mm256_hadd_ps(half(c), half(d)));
+      const __m256 s =
+          _mm256_hadd_ps(_mm256_hadd_ps(half(a), half(b)), _mm256_hadd_ps(half(c), half(d)));
       _mm_storeu_ps(p, _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1)));
     }
     /// 32 values as two vectors: the even ones, then the odd ones.

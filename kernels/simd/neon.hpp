@@ -58,6 +58,13 @@ struct Neon {
       const int32x4_t biased = vaddq_s32(vcvtq_s32_f32(v), vdupq_n_s32(127));
       return vreinterpretq_f32_s32(vshlq_n_s32(biased, 23));
     }
+    /// Lane i gets lane i + n, around the end.
+    template <int n>
+    static V rotate(V v) {
+      return vextq_f32(v, v, n);
+    }
+    /// Makes the compiler hold v in a register from here on.
+    static void keep(V& v) { asm("" : "+w"(v)); }
     /// p[0..3] = the sums of a, b, c and d.
     static void store_sums(float* p, V a, V b, V c, V d) {
       vst1q_f32(p, vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d)));
