@@ -1,9 +1,19 @@
 #include "bench/problem_cache.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 
 namespace bench {
+namespace {
+
+/// 0 for a problem that touches no memory, whose set is unknown.
+double set_bytes(const Bound& bound) {
+  const double bytes = bound.problem->working_set_bytes();
+  return std::isnan(bytes) ? 0 : bytes;
+}
+
+}  // namespace
 
 Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
   const auto at = std::find_if(bound_.begin(), bound_.end(),
@@ -13,9 +23,9 @@ Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
     return bound_.front();
   }
   double held = 0;
-  for (const auto& b : bound_) held += b.problem->working_set_bytes();
-  while (!bound_.empty() && held > budget_ / 2) {
-    held -= bound_.back().problem->working_set_bytes();
+  for (const auto& b : bound_) held += set_bytes(b);
+  while (!bound_.empty() && held > budget_) {
+    held -= set_bytes(bound_.back());
     bound_.pop_back();
   }
   const auto bind = [&] {

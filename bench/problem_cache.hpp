@@ -18,10 +18,11 @@ struct Bound {
 };
 
 /// Google Benchmark calls a benchmark once a repetition; binding and verifying each time would cost
-/// more than the measurement. Drops the longest unused while the sets exceed half of memory.
+/// more than the measurement. Drops the longest unused while the sets exceed a quarter of
+/// memory, which leaves room for the next one.
 class ProblemCache {
  public:
-  explicit ProblemCache(double memory_bytes) : budget_(memory_bytes / 2) {}
+  explicit ProblemCache(double memory_bytes) : budget_(memory_bytes / 4) {}
   /// Binds and verifies on first use. Throws kernels::BadInput and std::bad_alloc.
   Bound& get(const Entry& entry, const kernels::Caches& caches);
 

@@ -25,8 +25,8 @@ double seconds(kernels::Problem& problem, std::int64_t count) {
   return best;
 }
 
-/// Calls in a row that take about 200 us, so that neither the timer's loop nor, where a kernel keeps
-/// its threads for the whole batch, the parallel region (about 1 us) weighs on short calls.
+/// Calls in a row that take about 200 us, so that neither the timer's loop nor, where a kernel
+/// keeps its threads for the whole batch, the parallel region (about 1 us) weighs on short calls.
 std::int64_t calibrate(kernels::Problem& problem) {
   std::int64_t batch = 1;
   while (batch < std::int64_t{1} << 24 && seconds(problem, batch) < 200e-6) batch *= 2;

@@ -73,7 +73,7 @@ class Problem {
   virtual Cost cost() const = 0;
   /// Model bytes per level for this variant's own tiles.
   virtual LevelBytes traffic() const = 0;
-  /// Bytes touched by the calls over all slots: what must fit or not fit a cache.
+  /// Bytes touched by the calls over all slots: what must fit or not fit a cache. NaN if none is.
   virtual double working_set_bytes() const = 0;
   /// The unit it issues to and the roof it is held against, e.g. {"simd-avx2", "f32"}.
   virtual std::pair<std::string, std::string> exec_unit() const = 0;

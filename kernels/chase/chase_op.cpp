@@ -97,13 +97,17 @@ Case make_case(double size, int threads, bool quick) {
           .quick = quick};
 }
 
+/// Two sizes inside each level, so that a plateau can be seen.
 std::vector<Case> cases(const Caches& caches) {
   std::vector<Case> all;
   for (const int threads : {1, caches.cores}) {
-    all.push_back(make_case(0.5 * caches.l1d, threads, true));
-    all.push_back(make_case(0.5 * caches.l2, threads, true));
-    if (caches.l3 > 0) all.push_back(make_case(0.5 * caches.l3 / threads, threads, true));
-    all.push_back(make_case(1.0 * cold_footprint(caches) / threads, threads, true));
+    const double last = static_cast<double>(cold_footprint(caches));
+    for (const double part : {0.375, 0.625}) {
+      all.push_back(make_case(part * caches.l1d, threads, true));
+      all.push_back(make_case(part * caches.l2, threads, true));
+      if (caches.l3 > 0) all.push_back(make_case(part * caches.l3 / threads, threads, true));
+      all.push_back(make_case((0.625 + part) * last / threads, threads, true));
+    }
     if (caches.cores == 1) break;
   }
   return all;

@@ -44,7 +44,7 @@ class Peak final : public Problem {
     return {chain_.flops_per_iteration * kIterations * case_.threads, 0};
   }
   LevelBytes traffic() const override { return {}; }
-  double working_set_bytes() const override { return 0; }
+  double working_set_bytes() const override { return kUnknown; }
   std::pair<std::string, std::string> exec_unit() const override {
     return {exec_unit_, case_.dtype};
   }
