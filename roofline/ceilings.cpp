@@ -176,7 +176,8 @@ void take_sweeps(const std::vector<Benchmark>& rows, const CeilingContext& conte
     row.measured_high = best.measured_high;
     row.samples = best.samples;
     row.clock_hz = best.clock_hz;
-    if (!flat) {
+    const bool lone_latency = best.resource == "latency" && points.size() == 1;
+    if (!flat && !lone_latency) {
       flag(row, "no-plateau",
            points.size() == 1
                ? "one size only within this level"

@@ -84,8 +84,9 @@ std::string level_of_size(double size_bytes, int threads, std::span<const machin
 
 /// Takes the plateau of every size sweep: of the runs of two or more neighbouring sizes within a
 /// level whose medians agree within kPlateauTolerance, the fastest; its best size is the ceiling.
-/// Without such a run the best size is given with the verdict no-plateau. Several variants with
-/// the same execution unit: the best one counts.
+/// Without such a run the best size is given with the verdict no-plateau; a latency that has one
+/// size in a level is taken as it is. Several variants with the same execution unit: the best one
+/// counts.
 Ceilings ceilings_from(const std::vector<Benchmark>& rows, const CeilingContext& context);
 
 CsvTable ceilings_table(const std::vector<Ceiling>& rows);

@@ -14,7 +14,9 @@ double number(const json& object, const char* field) {
 
 /// Facts of the chosen GPU; an empty object if there is none.
 json gpu_facts(const json& facts, const std::string& choice) {
-  const json devices = facts.value("gpu", json::object()).value("devices", json::array());
+  const json::json_pointer path("/gpu/devices");
+  if (!facts.is_object() || !facts.contains(path)) return json::object();
+  const json& devices = facts.at(path);
   for (const json& device : devices) {
     if (std::to_string(device.value("index", 0)) == choice) return device;
   }

@@ -1,0 +1,230 @@
+#include "roofline/bench_json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "roofline/error.hpp"
+
+namespace roofline {
+namespace {
+
+const RowDefaults kCpuF32 = {.device = "cpu", .dtype = "f32", .exec_unit = "", .level = ""};
+
+std::string file(const std::string& rows, const std::string& context = "{}") {
+  return "{\"context\": " + context + ",\n\"benchmarks\": [" + rows + "]}";
+}
+
+/// A row that is right; `more` is added to its fields, and a field given twice counts as last.
+std::string row(const std::string& more = "", const std::string& name = "BM_x") {
+  return "{\"name\": \"" + name +
+         "\", \"run_type\": \"iteration\", \"threads\": 1, \"iterations\": 10, \"real_time\": 5.0, "
+         "\"cpu_time\": 5.0, \"time_unit\": \"ns\", \"flops\": 100.0, \"bytes\": 50.0" +
+         (more.empty() ? "" : ", " + more) + "}";
+}
+
+std::string fault(const std::string& text, const RowDefaults& defaults = kCpuF32) {
+  try {
+    parse_bench_json(text, "x.json", defaults);
+  } catch (const BadInput& error) {
+    const std::string what = error.what();
+    EXPECT_EQ(what.find('\n'), std::string::npos) << what;
+    return what;
+  }
+  return "";
+}
+
+Benchmark only(const std::string& text, const RowDefaults& defaults = kCpuF32) {
+  const BenchData data = parse_bench_json(text, "x.json", defaults);
+  EXPECT_EQ(data.benchmarks.size(), 1u);
+  return data.benchmarks.at(0);
+}
+
+TEST(BenchJson, OurOwnName) {
+  const Benchmark b = only(
+      file(row(R"("label": "device=gpu;exec_unit=wgmma;roof_dtype=bf16;library=cuBLASLt 13;", )"
+               R"("bytes_L2": 70.0, "bytes_HBM": 60.0, "clock_hz": 1.8e9, "power_w": 500)",
+               "matmul/cublaslt/bf16xs8/M:64/N:32/K:16/temp:cold/threads:1/manual_time")),
+      {});
+  EXPECT_EQ(b.name, "matmul/cublaslt/bf16xs8/M:64/N:32/K:16/temp:cold/threads:1");
+  EXPECT_EQ(b.kernel, "matmul");
+  EXPECT_EQ(b.variant, "cublaslt");
+  EXPECT_EQ(b.dtype, "bf16xs8");
+  EXPECT_EQ(b.shape, "M:64/N:32/K:16");
+  EXPECT_EQ(b.temperature, "cold");
+  EXPECT_EQ(b.threads, 1);
+  EXPECT_EQ(b.device, "gpu");
+  EXPECT_EQ(b.exec_unit, "wgmma");
+  EXPECT_EQ(b.roof_dtype, "bf16");
+  EXPECT_EQ(b.library, "cuBLASLt 13");
+  EXPECT_EQ(b.clock_hz, 1.8e9);
+  EXPECT_EQ(b.power_w, 500);
+  ASSERT_EQ(b.level_bytes.size(), 2u);
+  EXPECT_EQ(b.level_bytes[0], (std::pair<std::string, double>("L2", 70)));
+  EXPECT_EQ(b.level_bytes[1], (std::pair<std::string, double>("HBM", 60)));
+  EXPECT_DOUBLE_EQ(b.times_s.at(0), 5e-9);
+}
+
+TEST(BenchJson, AUsersOwnName) {
+  const Benchmark b = only(file(row("", "BM_Gemm<int, 4>/fp32/1024/threads:4/real_time")),
+                           {.device = "cpu", .dtype = "", .exec_unit = "simd-avx2", .level = ""});
+  EXPECT_EQ(b.kernel, "BM_Gemm<int, 4>/fp32/1024/threads:4");
+  EXPECT_EQ(b.variant, "");
+  EXPECT_EQ(b.dtype, "f32");
+  EXPECT_EQ(b.threads, 4);
+  EXPECT_EQ(b.exec_unit, "simd-avx2");
+  EXPECT_EQ(b.roof_dtype, "f32");
+}
+
+TEST(BenchJson, LabelBeatsNameBeatsFlag) {
+  const RowDefaults defaults = {.device = "gpu", .dtype = "f64", .exec_unit = "", .level = ""};
+  EXPECT_EQ(only(file(row(R"("label": "device=cpu; dtype=int8")", "BM/f32")), defaults).dtype,
+            "s8");
+  EXPECT_EQ(only(file(row(R"("label": "device=cpu; dtype=int8")", "BM/f32")), defaults).device,
+            "cpu");
+  EXPECT_EQ(only(file(row("", "BM/f32")), defaults).dtype, "f32");
+  EXPECT_EQ(only(file(row("", "BM")), defaults).dtype, "f64");
+}
+
+TEST(BenchJson, RepetitionsAreSamplesAndAggregatesAreNot) {
+  const Benchmark b =
+      only(file(row(R"("real_time": 1)") + "," + row(R"("real_time": 3)") + "," +
+                row(R"("real_time": 2, "clock_hz": 3e9)") +
+                R"(,{"name": "BM_x_mean", "run_type": "aggregate", "real_time": 9})"));
+  EXPECT_EQ(b.times_s, (std::vector<double>{1 * 1e-9, 3 * 1e-9, 2 * 1e-9}));
+  EXPECT_EQ(b.clock_hz, 3e9);  // of the one sample that knows it
+}
+
+TEST(BenchJson, TimeUnits) {
+  const struct {
+    const char* unit;
+    double seconds;
+  } units[] = {{"ns", 5e-9}, {"us", 5e-6}, {"ms", 5e-3}, {"s", 5}};
+  for (const auto& [unit, seconds] : units) {
+    const std::string text = file(row(std::string("\"time_unit\": \"") + unit + "\""));
+    EXPECT_DOUBLE_EQ(only(text).times_s.at(0), seconds);
+  }
+  EXPECT_EQ(fault(file(row(R"("time_unit": "min")"))),
+            "x.json: benchmarks[0] 'BM_x': field 'time_unit' is 'min', not ns, us, ms or s");
+}
+
+TEST(BenchJson, ErrorRowsAreListed) {
+  const BenchData data = parse_bench_json(
+      file(row() +
+           R"(,{"name": "BM_y/real_time", "error_occurred": true, "error_message": "no AVX"},)"
+           R"({"name": "BM_y/real_time", "error_occurred": true, "error_message": "no AVX"})"),
+      "x.json", kCpuF32);
+  EXPECT_EQ(data.benchmarks.size(), 1u);
+  ASSERT_EQ(data.skipped.size(), 1u);
+  EXPECT_EQ(data.skipped[0].name, "BM_y");
+  EXPECT_EQ(data.skipped[0].reason, "no AVX");
+}
+
+TEST(BenchJson, LevelOfRowsThatHaveOnlyBytes) {
+  const std::string context =
+      R"({"caches": [{"type": "Instruction", "level": 1, "size": 32768},
+                     {"type": "Unified", "level": 3, "size": 33554432},
+                     {"type": "Data", "level": 1, "size": 32768},
+                     {"type": "Unified", "level": 2, "size": 524288}]})";
+  const auto level = [&](const std::string& more, const std::string& name = "BM_x",
+                         RowDefaults defaults = kCpuF32) {
+    return only(file(row(more, name), context), defaults).level_bytes.at(0).first;
+  };
+  EXPECT_EQ(level(""), "DRAM");  // working set unknown
+  EXPECT_EQ(level(R"("working_set_bytes": 32768)"), "L1");
+  EXPECT_EQ(level(R"("working_set_bytes": 32769)"), "L2");
+  EXPECT_EQ(level(R"("working_set_bytes": 131072)", "op/v/f32/temp:warm/threads:4"), "L1");
+  EXPECT_EQ(level(R"("working_set_bytes": 30e6)"), "L3");
+  EXPECT_EQ(level(R"("working_set_bytes": 34e6)"), "DRAM");
+  EXPECT_EQ(level(R"("working_set_bytes": 1000)", "op/v/f32/temp:cold/threads:1"), "DRAM");
+  EXPECT_EQ(level(R"("working_set_bytes": 1000, "label": "device=gpu")"), "HBM");
+  RowDefaults told = kCpuF32;
+  told.level = "L2";
+  EXPECT_EQ(level(R"("working_set_bytes": 1000)", "BM_x", told), "L2");
+  EXPECT_EQ(level(R"("bytes_L3": 5.0)", "BM_x", told), "L3");  // the row's own word counts
+}
+
+TEST(BenchJson, NoBytesIsNoLevel) {
+  const Benchmark b = only(file(row(R"("bytes": 0.0)")));
+  EXPECT_TRUE(b.level_bytes.empty());
+}
+
+TEST(BenchJson, ANanThatNobodyNeedsDoesNoHarm) {
+  const Benchmark b = only(file(row(
+      R"("other": NaN, "more": -NaN, "most": Infinity, "text": "NaN, Infinity", "clock_hz": NaN)")));
+  EXPECT_TRUE(std::isnan(b.clock_hz));
+}
+
+TEST(BenchJson, NamesThatHurtSurvive) {
+  const Benchmark b = only(file(row("", R"(a,\"b\"\nü)")));
+  EXPECT_EQ(b.kernel, "a,\"b\"\nü");
+}
+
+TEST(BenchJson, FilesThatAreNone) {
+  EXPECT_EQ(fault(""), "x.json: is empty");
+  EXPECT_EQ(fault(" \n"), "x.json: is empty");
+  EXPECT_EQ(fault("hello"), "x.json:1: not JSON, or cut off, at byte 1 of 5");
+  EXPECT_EQ(fault("{\"benchmarks\": [\n{\"name\""),
+            "x.json:2: not JSON, or cut off, at byte 25 of 24");
+  EXPECT_EQ(fault("[]"), "x.json: no 'benchmarks': not Google Benchmark's JSON output");
+  EXPECT_EQ(fault("{}"), "x.json: no 'benchmarks': not Google Benchmark's JSON output");
+  EXPECT_EQ(fault("{\"benchmarks\": 3}"), "x.json: 'benchmarks' is number, not an array");
+  EXPECT_EQ(fault("{\"benchmarks\": [], \"context\": 3}"),
+            "x.json: 'context' is number, not an object");
+  EXPECT_EQ(fault(file("7")), "x.json: benchmarks[0] is number, not an object");
+  EXPECT_EQ(fault(file("{}")), "x.json: benchmarks[0]: no 'name'");
+  EXPECT_EQ(fault(file(R"({"name": "m", "run_type": "aggregate"})")),
+            "x.json: only aggregate rows: leave out --benchmark_report_aggregates_only");
+}
+
+TEST(BenchJson, RowsThatAreWrongAreNamed) {
+  const std::string at = "x.json: benchmarks[0] 'BM_x': ";
+  EXPECT_EQ(fault(file(row(R"("real_time": "5")"))),
+            at + "field 'real_time' is string, not a number");
+  for (const char* bad : {"0", "-1.0", "NaN", "Infinity", "null"}) {
+    EXPECT_EQ(fault(file(row(std::string("\"real_time\": ") + bad))),
+              at + "field 'real_time' is not a number above 0");
+  }
+  for (const char* bad : {"-1.0", "NaN", "Infinity"}) {
+    EXPECT_EQ(fault(file(row(std::string("\"flops\": ") + bad))),
+              at + "counter 'flops' is not a finite number >= 0");
+  }
+  EXPECT_EQ(fault(file(row(R"("bytes": [])"))), at + "field 'bytes' is array, not a number");
+  EXPECT_EQ(fault(file(row(R"("flops": 0, "bytes": 0)"))),
+            at + "counters 'flops' and 'bytes' are both 0");
+  EXPECT_EQ(fault(file(row(R"("bytes_L1": -5)"))),
+            at + "counter 'bytes_L1' is not a finite number >= 0");
+  EXPECT_EQ(fault(file(row(R"("label": 5)"))), at + "field 'label' is number, not a string");
+  EXPECT_EQ(fault(file(row(R"("label": "device=tpu")"))),
+            at + "device 'tpu' is neither cpu nor gpu");
+  EXPECT_EQ(fault(file(row(R"("label": "dtype=f99")"))),
+            at + "dtype 'f99' in the label is not known");
+  EXPECT_EQ(fault(file(row(R"("threads": 4)"))),
+            at + "ran with 4 Google Benchmark threads, which makes flops per iteration ambiguous: "
+                 "thread inside the benchmark instead");
+  EXPECT_EQ(fault(file(R"({"name": "BM_x", "real_time": 5, "bytes": 1})")),
+            at + "no counter 'flops': set it per iteration, state.counters[\"flops\"] = …");
+  EXPECT_EQ(fault(file(row() + "," + row(R"("flops": 101)"))),
+            "x.json: benchmarks[1] 'BM_x': samples of one benchmark disagree in flops or bytes per "
+            "iteration");
+  EXPECT_EQ(
+      fault(file(row()), {.device = "cpu"}),
+      at + "dtype is not known: put it into the name (…/f32/…) or the label (dtype=f32), or give "
+           "--dtype");
+  EXPECT_EQ(
+      fault(file(row()), {.device = "", .dtype = "f32", .exec_unit = "", .level = ""}),
+      at + "device is not known: put device=cpu or device=gpu into the label, or give --device");
+  EXPECT_EQ(fault(file(row("", "op/v/f32/threads:0"))),
+            "x.json: benchmarks[0] 'op/v/f32/threads:0': 'threads:0' in the name is not a count");
+}
+
+TEST(BenchJson, EveryTruncationIsRefusedInOneLine) {
+  const std::string whole = file(row(R"("label": "device=cpu")"));
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    EXPECT_NE(fault(whole.substr(0, length)), "") << length;
+  }
+  EXPECT_EQ(fault(whole), "");
+}
+
+}  // namespace
+}  // namespace roofline

@@ -1,0 +1,238 @@
+#include "roofline/ceilings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "roofline/error.hpp"
+#include "roofline/roofs.hpp"
+
+namespace roofline {
+namespace {
+
+constexpr std::int64_t KiB = 1024, MiB = 1024 * 1024;
+
+/// 32 KiB and 512 KiB a core, 32 MiB shared by 4.
+const std::vector<machine::Cache> kCaches = {
+    {1, 32 * KiB, 1, 128 * KiB}, {2, 512 * KiB, 1, 2 * MiB}, {3, 32 * MiB, 4, 32 * MiB}};
+
+Benchmark probe(const std::string& kernel, const std::string& variant, const std::string& dtype,
+                std::vector<std::pair<std::string, std::string>> keys, int threads, double seconds,
+                double flops, double bytes) {
+  Benchmark b;
+  b.kernel = kernel;
+  b.variant = variant;
+  b.dtype = b.roof_dtype = dtype;
+  b.keys = std::move(keys);
+  b.threads = threads;
+  b.device = "cpu";
+  b.exec_unit = variant == "scalar" ? "scalar" : "simd-" + variant;
+  b.times_s = {seconds * 1.01, seconds, seconds * 0.99, seconds, seconds * 1.02, seconds * 0.98};
+  b.flops = flops;
+  b.bytes = bytes;
+  b.clock_hz = 3e9;
+  return b;
+}
+
+/// A read sweep: size per thread and GB/s.
+std::vector<Benchmark> sweep(const std::vector<std::pair<std::int64_t, double>>& points,
+                             int threads = 1) {
+  std::vector<Benchmark> out;
+  for (const auto& [size, rate] : points) {
+    const double bytes = static_cast<double>(size) * threads;
+    out.push_back(probe("stream", "avx2", "f32",
+                        {{"access", "read"}, {"size", std::to_string(size)}}, threads,
+                        bytes / rate / 1e9, 0, bytes));
+    out.back().working_set_bytes = bytes;
+  }
+  return out;
+}
+
+CeilingContext context() {
+  CeilingContext c;
+  c.machine = "box";
+  c.caches = kCaches;
+  return c;
+}
+
+const Ceiling& at(const Ceilings& ceilings, const std::string& level) {
+  for (const Ceiling& row : ceilings.rows) {
+    if (row.level == level) return row;
+  }
+  throw std::runtime_error("no ceiling for " + level);
+}
+
+TEST(Ceilings, LevelOfASize) {
+  EXPECT_EQ(level_of_size(16 * KiB, 1, kCaches), "L1");
+  EXPECT_EQ(level_of_size(24 * KiB, 4, kCaches), "L1");
+  EXPECT_EQ(level_of_size(32 * KiB, 1, kCaches), "");  // at the edge: neither
+  EXPECT_EQ(level_of_size(64 * KiB, 4, kCaches), "L2");
+  EXPECT_EQ(level_of_size(384 * KiB, 1, kCaches), "L2");
+  EXPECT_EQ(level_of_size(512 * KiB, 1, kCaches), "");
+  EXPECT_EQ(level_of_size(1 * MiB, 1, kCaches), "L3");
+  EXPECT_EQ(level_of_size(24 * MiB, 1, kCaches), "L3");
+  EXPECT_EQ(level_of_size(6 * MiB, 4, kCaches), "L3");  // four threads share the 32 MiB
+  EXPECT_EQ(level_of_size(8 * MiB, 4, kCaches), "");
+  EXPECT_EQ(level_of_size(64 * MiB, 1, kCaches), "");
+  EXPECT_EQ(level_of_size(128 * MiB, 1, kCaches), "DRAM");
+  EXPECT_EQ(level_of_size(32 * MiB, 4, kCaches), "DRAM");
+  EXPECT_EQ(level_of_size(32 * MiB, 1, {}), "");
+}
+
+TEST(Ceilings, TakesTheBestOfAFlatPiece) {
+  // 100 and 97 agree; 60 does not.
+  const auto c = ceilings_from(sweep({{8 * KiB, 97}, {16 * KiB, 100}, {24 * KiB, 60}}), context());
+  EXPECT_NEAR(at(c, "L1").measured, 100e9, 1);
+  EXPECT_EQ(at(c, "L1").verdict, "ok");
+  EXPECT_EQ(at(c, "L1").working_set_bytes, 16 * KiB);
+  EXPECT_EQ(at(c, "L1").samples, 6);
+  // Times 0.98 … 1.02 of the median, so rates 1/1.02 … 1/0.98.
+  EXPECT_NEAR(at(c, "L1").measured_low, 100e9 / 1.02, 1);
+  EXPECT_NEAR(at(c, "L1").measured_high, 100e9 / 0.98, 1);
+  ASSERT_EQ(c.sweep.size(), 3u);
+  EXPECT_TRUE(c.sweep[0].plateau);
+  EXPECT_TRUE(c.sweep[1].plateau);
+  EXPECT_FALSE(c.sweep[2].plateau);
+}
+
+TEST(Ceilings, AnOutlierIsNoPlateau) {
+  // 150 stands alone; the flat piece is 100, 95, 92.
+  const auto c = ceilings_from(
+      sweep({{4 * KiB, 150}, {8 * KiB, 100}, {16 * KiB, 95}, {24 * KiB, 92}}), context());
+  EXPECT_NEAR(at(c, "L1").measured, 100e9, 1);
+  EXPECT_EQ(at(c, "L1").verdict, "ok");
+}
+
+TEST(Ceilings, WithoutAFlatPieceTheValueIsFlagged) {
+  const auto c = ceilings_from(sweep({{8 * KiB, 50}, {16 * KiB, 100}, {24 * KiB, 75}}), context());
+  EXPECT_NEAR(at(c, "L1").measured, 100e9, 1);
+  EXPECT_EQ(at(c, "L1").verdict, "no-plateau");
+  EXPECT_EQ(at(c, "L1").cause,
+            "no two neighbouring sizes of 3 within this level agree within 10 %");
+  const auto one = ceilings_from(sweep({{16 * KiB, 100}}), context());
+  EXPECT_EQ(at(one, "L1").verdict, "no-plateau");
+  EXPECT_EQ(at(one, "L1").cause, "one size only within this level");
+}
+
+TEST(Ceilings, TenPerCentIsTheLimit) {
+  EXPECT_EQ(at(ceilings_from(sweep({{8 * KiB, 90.1}, {16 * KiB, 100}}), context()), "L1").verdict,
+            "ok");
+  EXPECT_EQ(at(ceilings_from(sweep({{8 * KiB, 89.9}, {16 * KiB, 100}}), context()), "L1").verdict,
+            "no-plateau");
+}
+
+TEST(Ceilings, ALevelFasterThanTheOneBeforeIsOutOfOrder) {
+  const auto c = ceilings_from(sweep({{8 * KiB, 100},
+                                      {16 * KiB, 100},
+                                      {64 * KiB, 120},
+                                      {128 * KiB, 120},
+                                      {128 * MiB, 10},
+                                      {256 * MiB, 10}}),
+                               context());
+  EXPECT_EQ(at(c, "L1").verdict, "ok");
+  EXPECT_EQ(at(c, "L2").verdict, "out-of-order");
+  EXPECT_EQ(at(c, "L2").cause, "20.0 % faster than L1");
+  EXPECT_EQ(at(c, "DRAM").verdict, "ok");
+}
+
+TEST(Ceilings, ALatencyShorterThanTheOneBeforeIsOutOfOrder) {
+  std::vector<Benchmark> rows;
+  for (const auto& [size, seconds] : {std::pair{"16384", 2e-9}, {"131072", 1e-9}}) {
+    rows.push_back(probe("chase", "plain", "u64", {{"size", size}}, 1, seconds, 0, 8));
+  }
+  const auto c = ceilings_from(rows, context());
+  EXPECT_EQ(at(c, "L1").resource, "latency");
+  EXPECT_DOUBLE_EQ(at(c, "L1").measured, 2e-9);
+  EXPECT_EQ(at(c, "L1").verdict, "ok");
+  EXPECT_EQ(at(c, "L2").verdict, "out-of-order");
+}
+
+TEST(Ceilings, TheoryAtTheClock) {
+  auto with_theory = context();
+  // Zen 3: 32 fp32 FLOP per cycle in AVX2. 3 GHz, 2 threads: 192 GFLOP/s.
+  with_theory.theory = [](const Ceiling& c) { return 32 * c.clock_hz * c.threads; };
+  const auto fraction = [&](double share) {
+    const double flops = 1e6;
+    const auto c = ceilings_from(
+        {probe("fma_peak", "avx2", "f32", {}, 2, flops / (share * 192e9), flops, 0)}, with_theory);
+    return c.rows.at(0);
+  };
+  EXPECT_DOUBLE_EQ(fraction(0.95).theory_at_clock, 192e9);
+  EXPECT_EQ(fraction(0.95).verdict, "ok");
+  EXPECT_EQ(fraction(1.02).verdict, "ok");  // within what the clock is worth
+  EXPECT_EQ(fraction(1.04).verdict, "above-theory");
+  EXPECT_EQ(fraction(1.04).cause,
+            "104.0 % of the theory at the observed clock; the clock is worth 3 %");
+}
+
+TEST(Ceilings, TheorySpecTablesGive) {
+  machine::Machine machine;
+  machine.name = "box";
+  machine.microarchitecture = "zen3";
+  const auto c = context_of(machine);
+  Ceiling row;
+  row.device = "cpu";
+  row.resource = "compute";
+  row.dtype = "f32";
+  row.exec_unit = "simd-avx2";
+  row.threads = 4;
+  row.clock_hz = 3.5e9;
+  EXPECT_DOUBLE_EQ(c.theory(row), 32 * 3.5e9 * 4);
+  row.clock_hz = kUnknownNumber;
+  EXPECT_TRUE(std::isnan(c.theory(row)));
+  row.clock_hz = 3.5e9;
+  row.resource = "bandwidth";
+  row.operation = "read";
+  row.level = "DRAM";
+  EXPECT_TRUE(std::isnan(c.theory(row)));
+  EXPECT_TRUE(std::isnan(c.advertised(row).value));  // no CPU vendor tells
+  machine.microarchitecture = "something-new";
+  EXPECT_TRUE(std::isnan(context_of(machine).theory(row)));
+}
+
+TEST(Ceilings, OfTwoVariantsOnOneUnitTheBetterCounts) {
+  auto fast = probe("fma_peak", "avx2", "f32", {}, 1, 1e-5, 1e6, 0);
+  auto slow = probe("fma_peak", "avx2", "f32", {}, 1, 2e-5, 1e6, 0);
+  slow.variant = "avx2_other";
+  const auto c = ceilings_from({slow, fast}, context());
+  ASSERT_EQ(c.rows.size(), 1u);
+  EXPECT_DOUBLE_EQ(c.rows[0].measured, 1e11);
+}
+
+TEST(Ceilings, TableReadsBack) {
+  auto rows =
+      ceilings_from(sweep({{8 * KiB, 97}, {16 * KiB, 100}, {64 * KiB, 50}}), context()).rows;
+  rows[0].theory_at_clock = 123e9;
+  rows[0].cause = "a, \"b\"";
+  const auto path = std::filesystem::temp_directory_path() / "roofline_ceilings_test.csv";
+  ceilings_table(rows).write(path);
+  const auto back = read_ceilings(path);
+  std::filesystem::remove(path);
+  ASSERT_EQ(back.size(), rows.size());
+  EXPECT_EQ(back[0].id(), "bandwidth/L1/read/simd-avx2/threads:1");
+  EXPECT_EQ(back[0].id(), rows[0].id());
+  EXPECT_NEAR(back[0].measured, rows[0].measured, 1);
+  EXPECT_EQ(back[0].theory_at_clock, 123e9);
+  EXPECT_TRUE(std::isnan(back[0].advertised));
+  EXPECT_EQ(back[0].cause, "a, \"b\"");
+  EXPECT_EQ(ceilings_table(back).str(), ceilings_table(rows).str());
+}
+
+TEST(Ceilings, AnAdvertisedChipServes) {
+  const auto rows = advertised_ceilings(specs::chip("h100-sxm"));
+  bool found = false;
+  for (const Ceiling& row : rows) {
+    if (row.resource == "bandwidth") {
+      EXPECT_EQ(row.id(), "h100-sxm/bandwidth/HBM");
+      EXPECT_NEAR(row.value(), 3.352e12, 1e10);
+    }
+    if (row.dtype == "bf16" && row.exec_unit == "tensor") {
+      found = true;
+      EXPECT_NEAR(row.value(), 989.4e12, 1e11);
+    }
+  }
+  EXPECT_TRUE(found);
+}
+
+}  // namespace
+}  // namespace roofline

@@ -1,0 +1,229 @@
+#include "roofline/overlay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace roofline {
+namespace {
+
+Ceiling ceiling(const std::string& resource, const std::string& level, const std::string& unit,
+                double measured, int threads = 1) {
+  Ceiling c;
+  c.device = "cpu";
+  c.resource = resource;
+  c.level = level;
+  c.operation = resource == "compute" ? "fma_peak" : "read";
+  c.dtype = "f32";
+  c.exec_unit = unit;
+  c.threads = threads;
+  c.measured = measured;
+  return c;
+}
+
+/// 100 GFLOP/s AVX2, 10 scalar; L1 200, L2 100, DRAM 20 GB/s; one thread.
+std::vector<Ceiling> ceilings() {
+  return {ceiling("compute", "", "simd-avx2", 100e9),
+          ceiling("compute", "", "scalar", 10e9),
+          ceiling("bandwidth", "L1", "simd-avx2", 200e9),
+          ceiling("bandwidth", "L2", "simd-avx2", 100e9),
+          ceiling("bandwidth", "L2", "scalar", 30e9),
+          ceiling("bandwidth", "DRAM", "simd-avx2", 20e9)};
+}
+
+Benchmark kernel(double flops, std::vector<std::pair<std::string, double>> bytes, double seconds) {
+  Benchmark b;
+  b.name = b.kernel = "k";
+  b.dtype = b.roof_dtype = "f32";
+  b.device = "cpu";
+  b.exec_unit = "simd-avx2";
+  b.flops = flops;
+  b.bytes = bytes.empty() ? 0 : bytes.back().second;
+  b.level_bytes = std::move(bytes);
+  b.times_s = {seconds};
+  return b;
+}
+
+TEST(Overlay, DotFromDram) {
+  // 2e6 FLOP, 8e6 bytes: T_math 20 us, L1 40 us, DRAM 400 us; measured 500 us.
+  const std::vector<Benchmark> rows = {kernel(2e6, {{"L1", 8e6}, {"DRAM", 8e6}}, 500e-6)};
+  const auto points = overlay(rows, ceilings());
+  ASSERT_EQ(points.size(), 2u);
+  const Point& l1 = points[0];
+  const Point& dram = points[1];
+  EXPECT_EQ(l1.level, "L1");
+  EXPECT_EQ(dram.level, "DRAM");
+  EXPECT_DOUBLE_EQ(dram.intensity, 0.25);
+  EXPECT_DOUBLE_EQ(dram.achieved_flops_per_s, 4e9);
+  EXPECT_DOUBLE_EQ(dram.achieved_bytes_per_s, 16e9);
+  EXPECT_DOUBLE_EQ(dram.roof_flops_per_s, 5e9);  // 0.25 x 20e9
+  EXPECT_EQ(dram.roof, "bandwidth/DRAM/read/simd-avx2/threads:1");
+  EXPECT_DOUBLE_EQ(dram.ridge_intensity, 5);
+  EXPECT_DOUBLE_EQ(dram.fraction_of_roof, 0.8);
+  EXPECT_DOUBLE_EQ(dram.t_lower_s, 400e-6);
+  EXPECT_DOUBLE_EQ(dram.t_upper_s, 420e-6);
+  EXPECT_DOUBLE_EQ(l1.roof_flops_per_s, 50e9);
+  EXPECT_DOUBLE_EQ(l1.t_lower_s, 400e-6);  // of the whole kernel
+  EXPECT_DOUBLE_EQ(l1.t_upper_s, 60e-6);   // with this level alone
+  EXPECT_EQ(l1.bound_by, "DRAM");
+  EXPECT_EQ(dram.bound_by, "DRAM");
+  EXPECT_EQ(dram.verdict, "ok");
+}
+
+TEST(Overlay, ComputeBound) {
+  // 1e9 FLOP: 10 ms; 1e8 bytes of L2: 1 ms; measured 12.5 ms.
+  const std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e8}}, 12.5e-3)};
+  const auto points = overlay(rows, ceilings());
+  EXPECT_EQ(points[0].roof, "compute/f32/fma_peak/simd-avx2/threads:1");
+  EXPECT_EQ(points[0].bound_by, "compute");
+  EXPECT_DOUBLE_EQ(points[0].roof_flops_per_s, 100e9);
+  EXPECT_DOUBLE_EQ(points[0].fraction_of_roof, 0.8);
+  EXPECT_DOUBLE_EQ(points[0].t_upper_s, 11e-3);
+}
+
+TEST(Overlay, HeldAgainstTheUnitThatItIssuesTo) {
+  std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}}, 0.2), kernel(1e9, {{"L2", 1e6}}, 0.2)};
+  rows[0].exec_unit = "scalar";
+  rows[1].exec_unit = "";  // a library that does not tell: the best unit of the dtype
+  const auto points = overlay(rows, ceilings());
+  EXPECT_DOUBLE_EQ(points[0].roof_flops_per_s, 10e9);
+  EXPECT_DOUBLE_EQ(points[1].roof_flops_per_s, 100e9);
+}
+
+TEST(Overlay, PointsAboveTheirRoofAreFlagged) {
+  const auto verdict = [](double seconds) {
+    const std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}}, seconds)};
+    return overlay(rows, ceilings()).at(0);
+  };
+  EXPECT_EQ(verdict(10e-3 * 1.001).verdict, "ok");
+  EXPECT_EQ(verdict(10e-3 / 1.02).verdict, "at-roof");
+  EXPECT_EQ(verdict(10e-3 / 1.04).verdict, "above-roof");
+  EXPECT_DOUBLE_EQ(verdict(10e-3 / 1.04).fraction_of_roof, 1.04);
+}
+
+TEST(Overlay, TheIntervalsOfPointAndCeilingCount) {
+  auto limits = ceilings();
+  // 5 % too fast, but the slowest sample within the interval is not.
+  std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}}, 1)};
+  rows[0].times_s = {9.5e-3, 9.5e-3, 9.5e-3, 9.5e-3, 9.5e-3, 10e-3};
+  EXPECT_EQ(overlay(rows, limits)[0].verdict, "at-roof");
+  rows[0].times_s.back() = 9.5e-3;
+  EXPECT_EQ(overlay(rows, limits)[0].verdict, "above-roof");
+  limits[0].measured_high = 104e9;
+  EXPECT_EQ(overlay(rows, limits)[0].verdict, "at-roof");
+}
+
+TEST(Overlay, FasterThanAnotherLevelAllowsIsImpossible) {
+  // L1 and compute would allow it, DRAM (400 us) does not.
+  const std::vector<Benchmark> rows = {kernel(2e6, {{"L1", 8e6}, {"DRAM", 8e6}}, 300e-6)};
+  const auto points = overlay(rows, ceilings());
+  EXPECT_EQ(points[0].verdict, "impossible");
+  EXPECT_LT(points[0].fraction_of_roof, 1);
+  EXPECT_EQ(points[1].verdict, "above-roof");
+}
+
+TEST(Overlay, UnknownCeilingsStayUnknown) {
+  std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}, {"L3", 1e6}}, 0.2),
+                                 kernel(1e9, {{"L2", 1e6}}, 0.2), kernel(1e9, {{"L2", 1e6}}, 0.2)};
+  rows[1].roof_dtype = "bf16";
+  rows[2].threads = 2;
+  const auto points = overlay(rows, ceilings());
+  ASSERT_EQ(points.size(), 4u);
+  EXPECT_EQ(points[0].verdict, "ok");  // L2 has its roof …
+  EXPECT_EQ(points[0].bound_by, "");   // … but what bounds the kernel is not known
+  EXPECT_TRUE(std::isnan(points[0].t_lower_s));
+  EXPECT_EQ(points[1].verdict, "no-roof");  // no L3 ceiling
+  EXPECT_TRUE(std::isnan(points[1].roof_flops_per_s));
+  EXPECT_EQ(points[2].verdict, "no-roof");  // no bf16 peak
+  EXPECT_EQ(points[3].verdict, "no-roof");  // nothing for two threads
+  EXPECT_EQ(overlay(rows, {})[0].verdict, "no-roof");
+}
+
+TEST(Overlay, NoFlopsIsHeldAgainstBandwidth) {
+  const std::vector<Benchmark> rows = {kernel(0, {{"DRAM", 20e6}}, 2e-3)};  // 1 ms at 20 GB/s
+  const auto points = overlay(rows, ceilings());
+  EXPECT_DOUBLE_EQ(points[0].fraction_of_roof, 0.5);
+  EXPECT_EQ(points[0].bound_by, "DRAM");
+  EXPECT_EQ(points[0].verdict, "ok");
+}
+
+TEST(Overlay, NoBytesIsHeldAgainstThePeak) {
+  const std::vector<Benchmark> rows = {kernel(1e9, {}, 20e-3)};
+  const auto points = overlay(rows, ceilings());
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_EQ(points[0].level, "");
+  EXPECT_DOUBLE_EQ(points[0].fraction_of_roof, 0.5);
+  EXPECT_EQ(points[0].bound_by, "compute");
+}
+
+TEST(Overlay, LaunchTimeBoundsASmallKernel) {
+  auto limits = ceilings();
+  for (Ceiling& c : limits) c.device = "gpu";
+  limits.push_back(ceiling("latency", "launch", "", 3e-6));
+  limits.back().device = "gpu";
+  std::vector<Benchmark> rows = {kernel(1e5, {{"L2", 1e5}}, 5e-6),
+                                 kernel(1e5, {{"L2", 1e5}}, 2e-6)};
+  for (Benchmark& row : rows) row.device = "gpu";
+  const auto points = overlay(rows, limits);
+  EXPECT_EQ(points[0].bound_by, "launch");
+  EXPECT_DOUBLE_EQ(points[0].t_lower_s, 3e-6);
+  EXPECT_EQ(points[0].verdict, "ok");
+  EXPECT_EQ(points[1].verdict, "impossible");
+}
+
+TEST(Overlay, TheoryAndAdvertisedNeedBothSides) {
+  auto limits = ceilings();
+  limits[0].theory_at_clock = 110e9;
+  limits[3].theory_at_clock = 120e9;
+  limits[0].advertised = 130e9;
+  const std::vector<Benchmark> rows = {kernel(1e6, {{"L2", 2e6}}, 100e-6)};
+  const auto points = overlay(rows, limits);
+  EXPECT_DOUBLE_EQ(points[0].theory_roof_flops_per_s, 60e9);  // min(110, 0.5 x 120)
+  EXPECT_TRUE(std::isnan(points[0].advertised_roof_flops_per_s));
+}
+
+TEST(Overlay, ThePeerIsTheBestLibraryOnTheSameWork) {
+  const auto row = [](const std::string& variant, const std::string& library, double seconds,
+                      const std::string& shape) {
+    Benchmark b = kernel(1e9, {{"L2", 1e6}}, seconds);
+    b.kernel = "matmul";
+    b.variant = variant;
+    b.library = library;
+    b.shape = shape;
+    return b;
+  };
+  const std::vector<Benchmark> rows = {
+      row("ours", "", 20e-3, "M:64"), row("openblas", "OpenBLAS 0.3.21", 16e-3, "M:64"),
+      row("blis", "BLIS 0.9", 30e-3, "M:64"), row("ours", "", 20e-3, "M:64/pack:pre")};
+  const auto points = overlay(rows, ceilings());
+  EXPECT_EQ(points[0].peer, "OpenBLAS 0.3.21");
+  EXPECT_DOUBLE_EQ(points[0].peer_ratio, 0.8);  // the library is faster
+  EXPECT_EQ(points[1].peer, "");                // a library is not its own peer
+  EXPECT_EQ(points[3].peer, "");                // other work
+}
+
+TEST(Overlay, ProbesAreNoKernels) {
+  std::vector<Benchmark> rows = {kernel(1e6, {{"L2", 1e6}}, 1e-3)};
+  rows[0].kernel = "stream";
+  EXPECT_TRUE(overlay(rows, ceilings()).empty());
+}
+
+TEST(Overlay, ASpecChipServesAnyDeviceAndThreadCount) {
+  std::vector<Ceiling> chip = {ceiling("compute", "", "tensor", kUnknownNumber),
+                               ceiling("bandwidth", "HBM", "", kUnknownNumber)};
+  for (Ceiling& c : chip) {
+    c.device = "";
+    c.machine = "chip";
+  }
+  chip[0].advertised = 1e15;
+  chip[1].advertised = 3e12;
+  std::vector<Benchmark> rows = {kernel(1e9, {{"DRAM", 3e9}}, 2e-3)};
+  rows[0].threads = 7;
+  const auto points = overlay(rows, chip);
+  EXPECT_EQ(points[0].roof, "chip/bandwidth/HBM");
+  EXPECT_DOUBLE_EQ(points[0].fraction_of_roof, 0.5);
+  EXPECT_DOUBLE_EQ(points[0].advertised_roof_flops_per_s, 1e12);
+}
+
+}  // namespace
+}  // namespace roofline

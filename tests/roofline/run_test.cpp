@@ -1,0 +1,242 @@
+// The parts of `roofline run` that need no bench program; the whole is tests/cli/run.sh.
+#include "roofline/run.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <regex>
+
+#include "roofline/csv.hpp"
+#include "roofline/error.hpp"
+#include "roofline/process.hpp"
+#include "roofline/run_plan.hpp"
+
+namespace roofline {
+namespace {
+
+namespace fs = std::filesystem;
+
+ListedBenchmark entry(const std::string& program, const std::string& op, const std::string& variant,
+                      const std::string& rest, bool library = false,
+                      const std::string& missing = "") {
+  return {"/bin/" + program,
+          op + "/" + variant + "/" + rest,
+          op,
+          variant,
+          "cpu",
+          library,
+          rest.back() - '0',
+          missing};
+}
+
+std::vector<ListedBenchmark> listed() {
+  return {entry("bench_ceilings", "stream", "avx2", "f32/access:read/size:16384/threads:1"),
+          entry("bench_ceilings", "stream", "avx2", "f32/access:copy/size:16384/threads:1"),
+          entry("bench_ceilings", "stream", "avx2", "f32/access:read/size:16384/threads:4"),
+          entry("bench_matmul", "matmul", "naive", "f32/M:64/temp:warm/threads:1"),
+          entry("bench_matmul", "matmul", "avx2", "f32/M:64/temp:warm/threads:1"),
+          entry("bench_matmul", "matmul", "openblas", "f32/M:64/temp:warm/threads:1", true),
+          entry("bench_matmul", "matmul", "blis", "f32/M:64/temp:warm/threads:1", true),
+          entry("bench_matmul", "matmul", "avx512", "f32/M:64/temp:warm/threads:1", false,
+                "no AVX-512"),
+          entry("bench_matmul", "matmul", "avx2", "f32/M:64/temp:cold/threads:1")};
+}
+
+TEST(RunPlan, OneProcessForOursAndOnePerLibrary) {
+  const Plan plan = make_plan(listed(), "");
+  ASSERT_EQ(plan.groups.size(), 4u);
+  EXPECT_EQ(plan.groups[0].name, "stream_threads-1");
+  ASSERT_EQ(plan.groups[0].units.size(), 1u);
+  EXPECT_EQ(plan.groups[0].benchmarks(), 2u);
+  EXPECT_EQ(plan.groups[1].name, "stream_threads-4");
+  EXPECT_EQ(plan.groups[2].name, "matmul_f32_M-64_temp-warm_threads-1");
+  ASSERT_EQ(plan.groups[2].units.size(), 3u);
+  EXPECT_EQ(plan.groups[2].units[0].names,
+            (std::vector<std::string>{"matmul/naive/f32/M:64/temp:warm/threads:1",
+                                      "matmul/avx2/f32/M:64/temp:warm/threads:1"}));
+  EXPECT_EQ(plan.groups[2].units[1].library, "openblas");
+  EXPECT_EQ(plan.groups[2].units[2].library, "blis");
+  EXPECT_EQ(plan.groups[3].name, "matmul_f32_M-64_temp-cold_threads-1");
+  ASSERT_EQ(plan.skipped.size(), 1u);
+  EXPECT_EQ(plan.skipped[0].reason, "no AVX-512");
+}
+
+TEST(RunPlan, FilterKeepsTheCeilingsUnlessItNamesSome) {
+  const auto names = [](const std::string& filter) {
+    std::vector<std::string> out;
+    for (const Group& group : make_plan(listed(), filter).groups) out.push_back(group.name);
+    return out;
+  };
+  EXPECT_EQ(names("cold"), (std::vector<std::string>{"stream_threads-1", "stream_threads-4",
+                                                     "matmul_f32_M-64_temp-cold_threads-1"}));
+  EXPECT_EQ(names("^stream.*read.*threads:4"), (std::vector<std::string>{"stream_threads-4"}));
+  EXPECT_THROW(names("nothing like it"), BadInput);
+  EXPECT_THROW(names("matmul("), BadInput);
+}
+
+TEST(RunPlan, FilterForTheProgramIsExact) {
+  const std::regex filter(exact_filter({"op/a.b/f32/n:1/threads:1", "op/c+d/f32/threads:1"}));
+  const auto matches = [&](const std::string& name) { return std::regex_search(name, filter); };
+  EXPECT_TRUE(matches("op/a.b/f32/n:1/threads:1"));
+  EXPECT_TRUE(matches("op/a.b/f32/n:1/threads:1/real_time"));
+  EXPECT_TRUE(matches("op/a.b/f32/n:1/threads:1/repeats:3/manual_time"));
+  EXPECT_TRUE(matches("op/c+d/f32/threads:1/real_time"));
+  EXPECT_FALSE(matches("op/a.b/f32/n:1/threads:16/real_time"));
+  EXPECT_FALSE(matches("op/axb/f32/n:1/threads:1/real_time"));
+  EXPECT_FALSE(matches("x/op/a.b/f32/n:1/threads:1"));
+}
+
+TEST(RunPlan, ListsAreChecked) {
+  const std::string good =
+      R"([{"name": "a/b/f32/threads:1", "op": "a", "variant": "b", "dtype": "f32", "device": "cpu",)"
+      R"( "library": false, "threads": 1, "quick": true, "needs_missing": ""}])";
+  EXPECT_EQ(parse_list(good, "/x/bench_a").at(0).op, "a");
+  EXPECT_THROW(parse_list("", "/x/bench_a"), BadInput);
+  EXPECT_THROW(parse_list("[{}]", "/x/bench_a"), BadInput);
+  EXPECT_THROW(parse_list("[1]", "/x/bench_a"), BadInput);
+  EXPECT_THROW(parse_list(R"([{"name": 3}])", "/x/bench_a"), BadInput);
+}
+
+TEST(RunPlan, AFolderWithoutProgramsIsRefused) {
+  EXPECT_THROW(find_programs("/nowhere"), BadInput);
+  EXPECT_THROW(find_programs(fs::temp_directory_path() / "roofline_none"), BadInput);
+}
+
+Outcome shell(const std::string& script, double timeout_s = 30) {
+  return run_process({{"/bin/sh", "-c", script}, {{"ROOFLINE_X", "from parent"}}, timeout_s, true});
+}
+
+TEST(Process, TellsHowItEnded) {
+  SignalGuard guard;
+  const Outcome good = shell("echo \"$ROOFLINE_X\"; echo oops >&2");
+  EXPECT_TRUE(good.clean());
+  EXPECT_EQ(good.output, "from parent\n");
+  EXPECT_EQ(good.error_text, "oops\n");
+  EXPECT_EQ(shell("echo first >&2; echo last >&2; exit 3").words(1), "exit code 3: last");
+  EXPECT_EQ(shell("kill -SEGV $$").words(1), "killed by SIGSEGV");
+  EXPECT_EQ(shell("printf 'a\\001\\377b' >&2; exit 1").words(1), "exit code 1: a??b");
+  EXPECT_EQ(run_process({{"/no/such/program"}, {}, 5, false}).exit_code, 127);
+}
+
+TEST(Process, EndsAHangingFamily) {
+  SignalGuard guard;
+  const fs::path file = fs::temp_directory_path() / "roofline_process_test";
+  fs::remove(file);
+  // The grandchild would write after 2 s.
+  const Outcome out = shell("(sleep 2; touch " + file.string() + ") & sleep 60", 0.3);
+  EXPECT_TRUE(out.timed_out);
+  EXPECT_EQ(out.words(0.3), "no end after 0.3 s, killed");
+  EXPECT_LT(out.seconds, 5);
+  ::sleep(3);
+  EXPECT_FALSE(fs::exists(file)) << "a grandchild lived on";
+}
+
+TEST(Process, TicksWhileItWaits) {
+  SignalGuard guard;
+  int ticks = 0;
+  run_process({{"/bin/sh", "-c", "sleep 2.5"}, {}, 30, false}, [&] { ++ticks; });
+  EXPECT_EQ(ticks, 2);
+}
+
+TEST(Process, AnInterruptEndsTheChildAndIsSeen) {
+  SignalGuard guard;
+  EXPECT_FALSE(guard.interrupted());
+  const Outcome out = shell("kill -INT " + std::to_string(::getpid()) + "; sleep 60");
+  EXPECT_TRUE(out.interrupted);
+  EXPECT_EQ(out.words(1), "interrupted");
+  EXPECT_TRUE(guard.interrupted());
+}
+
+TEST(Process, AKilledParentTakesItsChildAlong) {
+  const fs::path file = fs::temp_directory_path() / "roofline_orphan_test";
+  fs::remove(file);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    SignalGuard guard;
+    shell("touch " + file.string() + ".started; sleep 2; touch " + file.string());
+    ::_exit(0);
+  }
+  for (int i = 0; i < 100 && !fs::exists(file.string() + ".started"); ++i) ::usleep(50'000);
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+  ::sleep(3);
+  EXPECT_FALSE(fs::exists(file)) << "the child lived on";
+  fs::remove(file.string() + ".started");
+}
+
+class RunFolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = fs::temp_directory_path() / ("roofline_run_test." + std::to_string(::getpid()));
+    fs::remove_all(root_);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+  static std::string fault(const fs::path& folder) {
+    try {
+      RunFolder::resume(folder);
+    } catch (const BadInput& error) {
+      return error.what();
+    }
+    return "";
+  }
+  fs::path root_;
+};
+
+TEST_F(RunFolderTest, FinishedGroupsAndSettingsSurvive) {
+  fs::path path;
+  {
+    RunFolder folder = RunFolder::create(root_, "box", {true, "cpu", "", "a|b"});
+    path = folder.path();
+    EXPECT_TRUE(
+        std::regex_match(path.filename().string(), std::regex(R"(\d{4}-\d\d-\d\dT\d{6}Z)")));
+    folder.write_state("running", 3);
+    folder.finish_group("good", "{}", {});
+    folder.finish_group("half", "{}", {{"half", "op/x", "crashed"}});
+    folder.finish_group("none", "", {{"none", "op/y", "crashed"}});
+    write_atomically(folder.scratch() / "rest", "x");
+  }
+  EXPECT_FALSE(fs::exists(path / ".part"));
+  RunFolder folder = RunFolder::resume(path);
+  EXPECT_TRUE(folder.settings().full);
+  EXPECT_EQ(folder.settings().device, "cpu");
+  EXPECT_EQ(folder.settings().filter, "a|b");
+  EXPECT_TRUE(folder.done("good"));
+  EXPECT_FALSE(folder.done("half"));  // tried again
+  EXPECT_FALSE(folder.done("none"));
+  EXPECT_EQ(folder.failures().size(), 2u);
+  folder.finish_group("half", "{}", {});
+  EXPECT_TRUE(folder.done("half"));
+  EXPECT_EQ(folder.failures().size(), 1u);
+}
+
+TEST_F(RunFolderTest, NeverTheSameFolderTwice) {
+  RunFolder one = RunFolder::create(root_, "box", {});
+  RunFolder two = RunFolder::create(root_, "box", {});
+  EXPECT_NE(one.path(), two.path());
+}
+
+TEST_F(RunFolderTest, OneRunAtATime) {
+  RunFolder one = RunFolder::create(root_, "box", {});
+  one.write_state("running", 1);
+  EXPECT_EQ(fault(one.path()), one.path().string() + ": another run is at work in it");
+}
+
+TEST_F(RunFolderTest, WhatIsNoResultsFolderIsRefused) {
+  fs::create_directories(root_);
+  EXPECT_EQ(fault(root_), "--resume " + root_.string() + ": not a results folder (no run.json)");
+  for (const char* text : {"", "not json", "[]", "{}", "{\"format\": \"1\"}", "{\"format\": 99}"}) {
+    write_atomically(root_ / "run.json", text);
+    EXPECT_NE(fault(root_), "") << text;
+  }
+}
+
+TEST(Run, ATimeoutIsStated) {
+  EXPECT_EQ(process_timeout(false, 0), 60);
+  EXPECT_EQ(process_timeout(true, 12), 720);
+}
+
+}  // namespace
+}  // namespace roofline
