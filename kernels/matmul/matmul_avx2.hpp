@@ -15,7 +15,7 @@ struct Int8Avx2 {
   using Y = std::int8_t;
   using Z = std::int32_t;
   using Xp = std::int16_t;
-  using Yp = std::int16_t;
+  using Yp = std::int8_t;
   using V = __m256i;
   using W = __m256i;
   static constexpr int kRows = 6, kVectors = 2, kLanes = 8, kGroup = 2, kChunk = 16, kHeader = 0;
@@ -23,9 +23,10 @@ struct Int8Avx2 {
   static V zero() { return _mm256_setzero_si256(); }
   static V first(const Yp*, int) { return zero(); }
   static void load_y(const Yp* y, W (&w)[2]) {
-    w[0] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(y));
-    w[1] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(y + 16));
+    w[0] = widen(y);
+    w[1] = widen(y + 16);
   }
+  static V add(V a, V b) { return _mm256_add_epi32(a, b); }
   static V load_sums(const Z* z) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(z)); }
   static V broadcast(const Xp* x) {
     std::int32_t pair;
@@ -50,10 +51,11 @@ struct Int8Avx2 {
     w[1] = _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(a, b));
   }
   static void pack_y(const Y* y, std::int64_t ldy, Yp*, Yp* out) {
-    W w[2];
-    load_rows(y, ldy, w);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), w[0]);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 16), w[1]);
+    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(y));
+    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(y + ldy));
+    auto* to = reinterpret_cast<__m128i*>(out);
+    _mm_storeu_si128(to, _mm_unpacklo_epi8(a, b));
+    _mm_storeu_si128(to + 1, _mm_unpackhi_epi8(a, b));
   }
 };
 

@@ -1,5 +1,5 @@
 // Idea: GotoBLAS: packed panels, a 6 x 16 (f64: 6 x 8) tile of Z in twelve vector registers.
-// Bound: two FMA a cycle; bf16 is widened to fp32 as it is packed, int8 to 16 bits for vpmaddwd.
+// Bound: two FMA a cycle; bf16 and int8 are widened in registers, int8 for vpmaddwd to 16 bits.
 // Gains over blocked: every loaded vector of Y is used six times, every value of X for 16 columns.
 #include "kernels/matmul/matmul_avx2.hpp"
 #include "kernels/matmul/matmul_packed.hpp"

@@ -28,6 +28,7 @@ struct Int32SumsAvx512 {
   static constexpr int kRows = 14, kVectors = 2, kLanes = 16;
 
   static V zero() { return _mm512_setzero_si512(); }
+  static V add(V a, V b) { return _mm512_add_epi32(a, b); }
   static V load_sums(const Z* z) { return _mm512_loadu_si512(z); }
   static void put(Z* z, V acc, bool accumulate, const float*, int) {
     _mm512_storeu_si512(z, accumulate ? _mm512_add_epi32(acc, _mm512_loadu_si512(z)) : acc);
@@ -45,20 +46,20 @@ struct Int8Avx512 : Int32SumsAvx512 {
   using X = std::int8_t;
   using Y = std::int8_t;
   using Xp = std::int16_t;
-  using Yp = std::int16_t;
+  using Yp = std::int8_t;
   static constexpr int kGroup = 2, kChunk = 32, kHeader = 0;
 
   static V first(const Yp*, int) { return zero(); }
+  static V widen(const std::int8_t* p) {
+    return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
   static void load_y(const Yp* y, W (&w)[2]) {
-    w[0] = _mm512_loadu_si512(y);
-    w[1] = _mm512_loadu_si512(y + 32);
+    w[0] = widen(y);
+    w[1] = widen(y + 32);
   }
   static V broadcast(const Xp* x) { return broadcast_lane(x); }
   static V step(V acc, W y, V x) { return _mm512_add_epi32(acc, _mm512_madd_epi16(x, y)); }
-  static void pack_x(const X* x, Xp* out) {
-    _mm512_storeu_si512(
-        out, _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x))));
-  }
+  static void pack_x(const X* x, Xp* out) { _mm512_storeu_si512(out, widen(x)); }
   static void load_rows(const Y* y, std::int64_t ldy, W (&w)[2]) {
     __m256i left, right;
     interleave(y, y + ldy, left, right);
@@ -66,10 +67,10 @@ struct Int8Avx512 : Int32SumsAvx512 {
     w[1] = _mm512_cvtepi8_epi16(right);
   }
   static void pack_y(const Y* y, std::int64_t ldy, Yp*, Yp* out) {
-    W w[2];
-    load_rows(y, ldy, w);
-    _mm512_storeu_si512(out, w[0]);
-    _mm512_storeu_si512(out + 32, w[1]);
+    __m256i left, right;
+    interleave(y, y + ldy, left, right);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), left);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 32), right);
   }
 };
 

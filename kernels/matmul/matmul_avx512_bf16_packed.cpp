@@ -22,6 +22,7 @@ struct Bf16Engine {
 
   static V zero() { return _mm512_setzero_ps(); }
   static V first(const Yp*, int) { return zero(); }
+  static V add(V a, V b) { return _mm512_add_ps(a, b); }
   static void load_y(const Yp* y, W (&w)[2]) {
     w[0] = _mm512_loadu_ps(y);
     w[1] = _mm512_loadu_ps(y + 32);

@@ -184,7 +184,7 @@ std::string label() {
 
 }  // namespace
 
-extern const GpuKernel cublaslt = {.exec_unit = "library",
+extern const GpuKernel cublaslt = {.exec_unit = "",
                                    .f64 = launch,
                                    .f32 = launch,
                                    .tf32 = launch,
@@ -200,7 +200,7 @@ extern const GpuKernel cublaslt = {.exec_unit = "library",
 #else  // missing_cublaslt() says so
 
 namespace kernels::matmul {
-extern const GpuKernel cublaslt = {.exec_unit = "library"};
+extern const GpuKernel cublaslt = {.exec_unit = ""};
 }
 
 #endif

@@ -34,7 +34,7 @@ struct GpuTiles {
 using GpuLaunch = void (*)(const GpuArguments&, cudaStream_t);
 
 struct GpuKernel {
-  const char* exec_unit;
+  const char* exec_unit;  ///< "" for a library: its own choice, and unknown
   GpuLaunch f64 = nullptr, f32 = nullptr, tf32 = nullptr, bf16 = nullptr, f16 = nullptr,
             s8 = nullptr;
   GpuTiles tiles = {};

@@ -6,11 +6,10 @@
 // products that one instruction adds up), nr columns with their kGroup values side by side. K is
 // padded with zeros.
 //
-// Loops, in GotoBLAS's manner: K in blocks of kc, so that a kc x nr panel of Y is of L1's
-// size while the mc x kc block of X in L2 passes over it. Rows and columns are dealt out as tasks
-// of mc rows by nc columns, taken dynamically. X panels are shared; Y panels too if there are
-// several row blocks, else each task packs its own piece of Y into L2 and uses it at once, without
-// a barrier.
+// Loops, in GotoBLAS's manner: K in blocks of kc, so that a kc x nr panel of Y is of L1's size
+// while the mc x kc block of X in L2 passes over it. Rows and columns are dealt out as tasks of mc
+// rows by nc columns, taken dynamically. X panels are shared; Y panels too if there are several row
+// blocks, else each task packs its own piece of Y into L2 and uses it at once, without a barrier.
 #pragma once
 
 #include <omp.h>
@@ -30,19 +29,23 @@ template <class E, int R>
                             const float* scales) {
   using V = typename E::V;
   constexpr int kSteps = E::kChunk / E::kGroup, kNr = E::kVectors * E::kLanes;
+  // A low tile has too few sums to hide the latency of a multiply-add: it keeps several of each.
+  constexpr int kSets = R * E::kVectors >= 8 ? 1 : R * E::kVectors >= 4 ? 2 : 4;
   for (int r = 0; r < R; ++r) __builtin_prefetch(z + r * ldz, 1);
-  V acc[R][E::kVectors];
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r)
+  V acc[kSets][R][E::kVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < E::kVectors; ++v) acc[r][v] = E::first(y, v);
+  for (int s = 0; s < kSets; ++s)
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < E::kVectors; ++v) acc[s][r][v] = s == 0 ? E::first(y, v) : E::zero();
   y += E::kHeader;
-  const auto step = [&](const typename E::Xp* xs, const typename E::Yp* ys)
+  // Sums and vectors of Y are pinned: left alone, GCC moves the loads of the unrolled steps up
+  // until it runs out of registers and spills sums.
+  const auto step = [&](int s, const typename E::Xp* xs, const typename E::Yp* ys)
       __attribute__((always_inline)) {
     typename E::W w[E::kVectors];
     E::load_y(ys, w);
-    // Sums and vectors of Y are pinned: left alone, GCC moves the loads of the unrolled steps up
-    // until it runs out of registers and spills sums.
 #pragma GCC unroll 4
     for (int v = 0; v < E::kVectors; ++v) opaque(w[v]);
 #pragma GCC unroll 16
@@ -50,18 +53,24 @@ template <class E, int R>
       const auto b = E::broadcast(xs + r * E::kChunk);
 #pragma GCC unroll 4
       for (int v = 0; v < E::kVectors; ++v) {
-        acc[r][v] = E::step(acc[r][v], w[v], b);
-        opaque(acc[r][v]);
+        acc[s][r][v] = E::step(acc[s][r][v], w[v], b);
+        opaque(acc[s][r][v]);
       }
     }
   };
   for (; groups >= kSteps; groups -= kSteps) {
 #pragma GCC unroll 16
-    for (int g = 0; g < kSteps; ++g) step(x + g * E::kGroup, y + g * kNr * E::kGroup);
+    for (int g = 0; g < kSteps; ++g) step(g % kSets, x + g * E::kGroup, y + g * kNr * E::kGroup);
     x += R * E::kChunk;
     y += kSteps * kNr * E::kGroup;
   }
-  for (; groups > 0; --groups, x += E::kGroup, y += kNr * E::kGroup) step(x, y);
+  for (; groups > 0; --groups, x += E::kGroup, y += kNr * E::kGroup) step(0, x, y);
+#pragma GCC unroll 4
+  for (int s = 1; s < kSets; ++s)
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < E::kVectors; ++v) acc[0][r][v] = E::add(acc[0][r][v], acc[s][r][v]);
 
   if (width == kNr) {
     const auto put = [&](auto added, const float* with) __attribute__((always_inline)) {
@@ -69,7 +78,7 @@ template <class E, int R>
       for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
         for (int v = 0; v < E::kVectors; ++v)
-          E::put(z + r * ldz + v * E::kLanes, acc[r][v], added(), with, v * E::kLanes);
+          E::put(z + r * ldz + v * E::kLanes, acc[0][r][v], added(), with, v * E::kLanes);
     };
     if (scales != nullptr)
       accumulate ? put(std::true_type(), scales) : put(std::false_type(), scales);
@@ -84,7 +93,7 @@ template <class E, int R>
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
       for (int v = 0; v < E::kVectors; ++v)
-        E::put(out + v * E::kLanes, acc[r][v], false, scales != nullptr ? edge_scales : nullptr,
+        E::put(out + v * E::kLanes, acc[0][r][v], false, scales != nullptr ? edge_scales : nullptr,
                v * E::kLanes);
       typename E::Z* to = z + r * ldz;
       for (std::int64_t j = 0; j < width; ++j) to[j] = accumulate ? to[j] + out[j] : out[j];
@@ -135,9 +144,11 @@ struct Packed {
     Layout l{.s = s};
     l.panels = blocks_of(s.m, kMr);
     l.columns = blocks_of(s.n, kNr);
-    // A panel of Y as large as L1: it is read in order, so that coming from L2 costs little, and a
-    // longer panel spreads the loads and stores of Z.
-    const std::int64_t kc_most = greater(E::kChunk, l1 / (kNr * std::int64_t{sizeof(Yp)}));
+    // A panel as large as L1: panels are read in order, so that coming from L2 costs little, and a
+    // longer one spreads the loads and stores of Z.
+    const std::int64_t step_bytes =
+        greater(kNr * std::int64_t{sizeof(Yp)}, kMr * std::int64_t{sizeof(Xp)});
+    const std::int64_t kc_most = greater(E::kChunk, l1 / step_bytes);
     l.k_blocks = blocks_of(s.k, kc_most);
     l.kc = round_up(blocks_of(s.k, l.k_blocks), E::kChunk);
     l.k_blocks = blocks_of(s.k, l.kc);
@@ -179,8 +190,13 @@ struct Packed {
 
   static Tiles tiles(const Plan& plan, bool prepacked) {
     const Layout l = layout(plan, prepacked);
-    return {.l1 = {kMr, kNr, l.kc},
-            .l2 = {l.mc * kMr, kNr, l.kc},
+    const Tile registers = {kMr, kNr, l.kc};
+    // Both panels of a tile together do not stay in L1, so each tile fetches both again.
+    const std::int64_t panels =
+        l.x_panel * std::int64_t{sizeof(Xp)} + l.y_panel * std::int64_t{sizeof(Yp)};
+    const bool stays = panels <= plan.caches.l1d;
+    return {.l1 = registers,
+            .l2 = stays ? Tile{l.mc * kMr, kNr, l.kc} : registers,
             .l3 = {l.mc * kMr, l.nc * kNr, l.pass * l.kc},
             .x_packed = sizeof(Xp),
             .y_packed = sizeof(Yp),

@@ -5,6 +5,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/matmul/matmul_gpu.hpp"
+#include "kernels/matmul/mma_tile.hpp"
 
 namespace kernels::matmul {
 namespace {
@@ -25,11 +26,6 @@ struct Stage {
   alignas(128) unsigned char y[kTileBytes];  ///< [N][64 B of K], or 16-bit [32 of K][256 B of N]
 };
 static_assert(kStages * sizeof(Stage) <= 48 << 10, "static shared memory");
-
-/// Where 16-byte chunk `c` of row `r` lies. In both, the eight rows of an ldmatrix fall into eight
-/// different groups of four banks.
-__device__ __forceinline__ int at_64(int r, int c) { return r * 64 + ((c ^ (r >> 1 & 3)) << 4); }
-__device__ __forceinline__ int at_256(int r, int c) { return r * 256 + ((c ^ (r & 7)) << 4); }
 
 struct Bf16 {
   static constexpr int kBytes = 2;
@@ -125,17 +121,14 @@ __global__ void __launch_bounds__(kThreads, 2) mma_kernel(GpuArguments a) {
       std::uint32_t xf[kWarpM / 16][4], yf[kWarpN / 16][4];
 #pragma unroll
       for (int i = 0; i < kWarpM / 16; ++i)
-        ptx::load_matrix_x4(xf[i],
-                            s.x + at_64(warp_row + 16 * i + (lane & 15), 2 * half + (lane >> 4)));
+        ptx::load_matrix_x4(xf[i], s.x + x_fragment_row(lane, warp_row + 16 * i, half));
 #pragma unroll
       for (int j = 0; j < kWarpN / 16; ++j) {
         const int column = warp_column + 16 * j;
         if constexpr (kTransposed)
-          ptx::load_matrix_x4(yf[j], s.y + at_64(column + (lane & 7) + 8 * (lane >> 4),
-                                                 2 * half + (lane >> 3 & 1)));
+          ptx::load_matrix_x4(yf[j], s.y + y_fragment_row_nk(lane, column, half));
         else
-          ptx::load_matrix_x4_transposed(
-              yf[j], s.y + at_256(16 * half + (lane & 15), column / kChunk + (lane >> 4)));
+          ptx::load_matrix_x4_transposed(yf[j], s.y + y_fragment_row_kn(lane, column, half));
       }
 #pragma unroll
       for (int i = 0; i < kWarpM / 16; ++i)
