@@ -6,15 +6,19 @@
 #include <cstring>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/fragments.hpp"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/fma_peak/fma_peak_gpu.hpp"
-#include "kernels/fma_peak/fragments.hpp"
 #include "kernels/values.hpp"
 
 namespace kernels::fma_peak {
 namespace {
 
 namespace ptx = kernels::cuda::ptx;
+using cuda::a_at;
+using cuda::At;
+using cuda::b_at;
+using cuda::d_at;
 
 constexpr int kThreads = 256, kBlocksPerSm = 2, kWarps = kThreads / 32;
 constexpr int kChains = 8, kSteps = 4;

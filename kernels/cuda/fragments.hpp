@@ -2,7 +2,7 @@
 // share a 32-bit register: 1 (tf32), 2 (16-bit), 4 (8-bit); the contraction is 8 * per long.
 #pragma once
 
-namespace kernels::fma_peak {
+namespace kernels::cuda {
 
 struct At {
   int row, column;
@@ -25,4 +25,4 @@ constexpr At d_at(int lane, int reg) {
   return {lane / 4 + 8 * (reg / 2), 2 * (lane % 4) + reg % 2};
 }
 
-}  // namespace kernels::fma_peak
+}  // namespace kernels::cuda

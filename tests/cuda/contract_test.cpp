@@ -1,0 +1,71 @@
+// The GPU operations' cases without a GPU: names, support, costs.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "kernels/registry.hpp"
+
+namespace kernels {
+namespace {
+
+constexpr Caches kH100 = {
+    .l1d = 228 << 10, .l2 = 50 << 20, .memory = std::int64_t{79} << 30, .cores = 132};
+
+TEST(GpuOperations, ReachEveryKernelInQuickAndTestCases) {
+  for (const auto& kernel : all_kernels()) {
+    if (!kernel.gpu()) continue;
+    const Operation& operation = operation_of(kernel);
+    const auto count = [&](const std::vector<Case>& cases, bool quick_only) {
+      int n = 0;
+      for (const Case& c : cases) n += (!quick_only || c.quick) && operation.supports(kernel, c);
+      return n;
+    };
+    EXPECT_GT(count(operation.test_cases(), false), 0) << kernel.op << " " << kernel.variant;
+    EXPECT_GT(count(operation.cases(kH100), false), 0) << kernel.op << " " << kernel.variant;
+  }
+}
+
+TEST(GpuOperations, NameEveryCaseOnceWithAndWithoutAGpu) {
+  for (const auto& info : operations()) {
+    if (!info.gpu) continue;
+    for (const Caches& caches : {kH100, Caches{.cores = 0}}) {
+      std::set<std::string> names;
+      for (const Case& c : info.operation->cases(caches))
+        EXPECT_TRUE(names.insert(c.name()).second) << info.name << " " << c.name();
+      EXPECT_FALSE(names.empty()) << info.name;
+    }
+  }
+}
+
+TEST(GpuOperations, RefuseKeysAndValuesThatTheyDoNotHave) {
+  const auto refuses = [](std::string_view op, const Case& c) {
+    for (const auto& kernel : all_kernels())
+      if (kernel.gpu() && kernel.op == op) {
+        try {
+          operation_of(kernel).supports(kernel, c);
+        } catch (const BadInput&) {
+          return true;
+        }
+        return false;
+      }
+    return false;
+  };
+  EXPECT_TRUE(refuses("dot", {.dtype = "f32", .keys = {{"N", "0"}}}));
+  EXPECT_TRUE(refuses("dot", {.dtype = "e4m3", .keys = {{"N", "8"}}}));
+  EXPECT_TRUE(refuses("stream", {.dtype = "f32", .keys = {{"access", "jump"}, {"size", "64"}}}));
+  EXPECT_TRUE(refuses("fma_peak", {.dtype = "f32", .keys = {{"data", "ones"}}}));
+  EXPECT_TRUE(refuses("link", {.dtype = "u8", .keys = {{"access", "d2d"}, {"size", "64"}}}));
+  EXPECT_TRUE(refuses("matmul", {.dtype = "f32", .keys = {{"M", "8"}, {"N", "8"}, {"K", "-1"}}}));
+  EXPECT_TRUE(
+      refuses("matmul",
+              {.dtype = "s8", .keys = {{"M", "8"}, {"N", "8"}, {"K", "131072"}, {"pack", "pre"}}}));
+  EXPECT_TRUE(refuses("attention", {.dtype = "bf16",
+                                    .keys = {{"batch", "1"},
+                                             {"context", "8"},
+                                             {"heads", "6"},
+                                             {"kv_heads", "4"},
+                                             {"head_dim", "64"}}}));
+}
+
+}  // namespace
+}  // namespace kernels

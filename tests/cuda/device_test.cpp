@@ -1,0 +1,128 @@
+// What the CUDA side decides on the host: none of this needs a GPU.
+#include "kernels/cuda/device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/cuda/cublaslt.hpp"
+#include "kernels/cuda/fill.hpp"
+#include "kernels/cuda/harness.hpp"
+#include "kernels/cuda/traffic.hpp"
+
+namespace kernels::cuda {
+namespace {
+
+TEST(VersionConflict, NamesBothVersions) {
+  EXPECT_EQ(version_conflict(0, 13000), "no NVIDIA driver");
+  EXPECT_EQ(version_conflict(12080, 13000),
+            "NVIDIA driver too old: it supports CUDA 12.8, this build needs CUDA 13.0 (built with "
+            "13.0)");
+  EXPECT_EQ(version_conflict(11080, 12040),
+            "NVIDIA driver too old: it supports CUDA 11.8, this build needs CUDA 12.0 (built with "
+            "12.4)");
+}
+
+TEST(VersionConflict, AllowsNewerDriversAndMinorVersions) {
+  EXPECT_EQ(version_conflict(13000, 13000), "");
+  EXPECT_EQ(version_conflict(13010, 12040), "");
+  EXPECT_EQ(version_conflict(12020, 12040), "");
+}
+
+TEST(CapabilityFits, PortableCodeGoesOnHopperCodeDoesNot) {
+  EXPECT_FALSE(capability_fits(Need::sm80, 7, 5));
+  EXPECT_TRUE(capability_fits(Need::sm80, 8, 0));
+  EXPECT_TRUE(capability_fits(Need::sm80, 10, 0));
+  EXPECT_FALSE(capability_fits(Need::sm90a, 8, 9));
+  EXPECT_TRUE(capability_fits(Need::sm90a, 9, 0));
+  EXPECT_FALSE(capability_fits(Need::sm90a, 10, 0));
+}
+
+TEST(Missing, SaysTheSameForEveryNeedWithoutAGpu) {
+  if (unusable().empty()) GTEST_SKIP() << "there is a GPU";
+  for (const Need need : {Need::sm80, Need::sm90a, Need::cublaslt})
+    EXPECT_EQ(cuda::missing(need), unusable());
+  EXPECT_EQ(unusable().find('\n'), std::string::npos);
+}
+
+TEST(Cublaslt, LoadsOrSaysWhatIsMissing) {
+  const std::string why = missing_cublaslt();
+  EXPECT_EQ(why.empty(), cublaslt_handle() != nullptr) << why;
+  EXPECT_TRUE(why.empty() || why.rfind("cuBLASLt: ", 0) == 0) << why;
+}
+
+TEST(Check, ThrowsWithExpressionFileAndLine) {
+  EXPECT_NO_THROW(check(cudaSuccess, "f()", "a.cu", 7));
+  EXPECT_THROW(check(cudaErrorMemoryAllocation, "f()", "a.cu", 7), OutOfMemory);
+  try {
+    check(cudaErrorInvalidValue, "f(x)", "a.cu", 7);
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(std::string(e.what()), "f(x): cudaErrorInvalidValue (invalid argument) at a.cu:7");
+  }
+}
+
+TEST(ClockBetween, IsTheMedianOverSmsThatBothStampsSaw) {
+  // 1 ms apart: 1.5e6, 1.6e6 and 1.7e6 cycles; one SM is missing from the second stamp.
+  const std::vector<ClockStamp> start = {{0, 5}, {100, 5}, {200, 5}, {300, 5}};
+  const std::vector<ClockStamp> stop = {
+      {1500000, 1000005}, {1600100, 1000005}, {1700200, 1000005}, {0, 0}};
+  EXPECT_DOUBLE_EQ(clock_between(start, stop), 1.6e9);
+}
+
+TEST(ClockBetween, IsUnknownOverShortTimes) {
+  EXPECT_TRUE(std::isnan(clock_between({{0, 5}}, {{150, 99000}})));
+  EXPECT_TRUE(std::isnan(clock_between({{0, 0}}, {{150, 9900000}})));
+  EXPECT_TRUE(std::isnan(clock_between({}, {})));
+}
+
+constexpr Caches kH100 = {
+    .l1d = 228 << 10, .l2 = 50 << 20, .memory = std::int64_t{80} << 30, .cores = 132};
+
+TEST(StreamingTraffic, ReachesHbmOnlyBeyondL2) {
+  const LevelBytes warm = streaming_traffic(1000, 16 << 20, kH100);
+  EXPECT_EQ(warm.l1, 1000);
+  EXPECT_EQ(warm.l2, 1000);
+  EXPECT_TRUE(std::isnan(warm.l3));
+  EXPECT_TRUE(std::isnan(warm.dram));
+  EXPECT_EQ(streaming_traffic(1000, 64 << 20, kH100).dram, 1000);
+  EXPECT_TRUE(std::isnan(streaming_traffic(1000, 1e12, {}).dram)) << "unknown L2";
+}
+
+TEST(ColdSlots, RotateOverFiveTimesL2) {
+  EXPECT_EQ(cold_slots(1 << 20, kH100), 251);
+  EXPECT_EQ(cold_slots(1 << 30, kH100), 2);
+}
+
+TEST(RequireDeviceMemory, NamesBothSizes) {
+  EXPECT_NO_THROW(require_device_memory(1e9, kH100));
+  try {
+    require_device_memory(100e9, kH100);
+    FAIL() << "accepted";
+  } catch (const BadInput& e) {
+    EXPECT_EQ(std::string(e.what()), "shape: needs 100000 MB, this GPU has 77309 MB free");
+  }
+}
+
+TEST(Types, HaveTheirSizesAndNames) {
+  EXPECT_EQ(size_of(parse_type("x", "tf32")), 4);
+  EXPECT_EQ(size_of(parse_type("x", "f16")), 2);
+  EXPECT_THROW(parse_type("x", "f8"), BadInput);
+  const std::uint16_t one_half = 0x3800;  // 0.5 in binary16
+  EXPECT_EQ(load_as_double(Type::f16, &one_half, 0), 0.5);
+  const std::uint16_t minus_two = 0xc000;  // -2 in bfloat16
+  EXPECT_EQ(load_as_double(Type::bf16, &minus_two, 0), -2.0);
+  const std::int8_t bytes[] = {1, -128};
+  EXPECT_EQ(load_as_double(Type::s8, bytes, 1), -128.0);
+}
+
+TEST(ValueAt, IsRepresentableInItsType) {
+  for (int i = 0; i < 100; ++i) {
+    const double v = value_at(Type::bf16, 3, i, Values::random);
+    EXPECT_EQ(v, static_cast<double>(bf16(static_cast<float>(v))));
+    EXPECT_LE(std::abs(value_at(Type::f32, 3, i, Values::integers)), 4.0);
+  }
+}
+
+}  // namespace
+}  // namespace kernels::cuda
