@@ -36,7 +36,7 @@ std::string cache_size(const json& bytes) {
 }
 
 void line(const std::string& label, const std::string& value) {
-  fmt::print("{:<26}{}\n", label, value);
+  fmt::print("{:<32}{}\n", label, value);
 }
 
 void print_per_core_cycle(const json& rates) {
