@@ -1,0 +1,87 @@
+# roofline analyze: golden tables, other people's benchmarks, and one line for whatever is wrong.
+set -u
+roofline=$1/roofline
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/analyze" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+cp "$here"/*.json "$here"/*.csv .
+failed=0
+
+# golden NAME FILE: FILE is what $here/NAME says. GOLDEN_UPDATE=1 writes it anew instead.
+golden() {
+  if [ -n "${GOLDEN_UPDATE:-}" ]; then cp "$2" "$here/$1"; fi
+  diff -u "$here/$1" "$2" || { echo "$1 differs"; failed=1; }
+}
+
+# bad REGEX ARGUMENTS…: exit code 2 and one line on stderr that matches.
+bad() {
+  local regex=$1 code
+  shift
+  "$roofline" analyze "$@" >out 2>err
+  code=$?
+  if [ $code -ne 2 ] || [ "$(wc -l <err)" -ne 1 ] || ! grep -Eq "$regex" err; then
+    echo "analyze $*: exit code $code, expected 2 and one line like /$regex/:"
+    cat err
+    failed=1
+  fi
+}
+
+"$roofline" analyze --bench bench.json --ceilings ceilings.csv --out roofline.csv >out 2>err ||
+  { echo "exit code $?"; cat err; failed=1; }
+golden expected_roofline.csv roofline.csv
+golden expected_summary.txt out
+grep -q 'skipped dot/avx512.*this CPU has no AVX-512' err || { echo 'error row not listed'; failed=1; }
+
+# Someone's own benchmark, over an advertised chip: 1e12 FLOP in 2 ms, 1e9 bytes.
+cat >own.json <<'JSON'
+{"context": {}, "benchmarks": [
+ {"name": "BM_Mine/1024", "run_type": "iteration", "threads": 1, "real_time": 2.0, "cpu_time": 2.0,
+  "time_unit": "ms", "flops": 1e12, "bytes": 1e9}]}
+JSON
+"$roofline" analyze --bench own.json --chip h100-sxm --device gpu --dtype bf16 --exec-unit wgmma \
+  --out own.csv >out 2>err || { echo "own: exit code $?"; cat err; failed=1; }
+golden expected_own.csv own.csv
+bad "own.json: benchmarks\[0\] 'BM_Mine/1024': device is not known.*--device" \
+  --bench own.json --dtype f32
+bad "dtype is not known.*--dtype" --bench own.json --device cpu
+bad "^roofline: --dtype 'f99' is not an element type" --bench own.json --device cpu --dtype f99
+bad '^roofline: .*--device' --bench own.json --device tpu
+bad "^roofline: unknown chip 'h101'" --bench own.json --chip h101
+bad '^roofline: .*--chip' --bench own.json --chip h100-sxm --ceilings ceilings.csv
+bad '^roofline: .*--bench' --ceilings ceilings.csv
+bad '^roofline: .*--nonsense' --bench own.json --nonsense
+
+bad '^roofline: cannot read nowhere.json: No such file' --bench nowhere.json
+bad '^roofline: cannot read .: Is a directory' --bench .
+: >empty.json
+bad '^roofline: empty.json: is empty' --bench empty.json
+head -c 3000 bench.json >cut.json
+bad '^roofline: cut.json:[0-9]+: not JSON, or cut off, at byte 3001 of 3000' --bench cut.json
+head -c 4096 /dev/urandom >noise.json
+bad '^roofline: noise.json:[0-9]+: not JSON' --bench noise.json
+echo '{"benchmarks": {}}' >object.json
+bad "^roofline: object.json: 'benchmarks' is object, not an array" --bench object.json
+for field in flops bytes real_time; do
+  for value in '"x"' NaN -1 '[]'; do
+    sed "s/\"$field\": [0-9e.]*/\"$field\": $value/" own.json >wrong.json
+    bad "wrong.json: benchmarks\[0\] 'BM_Mine/1024': .*'$field'" --bench wrong.json --device cpu --dtype f32
+  done
+done
+bad '^roofline: ceilings.csv:1: .*' --bench ceilings.csv
+bad '^roofline: bench.json:3: 2 fields where the header has 1' --bench bench.json --ceilings bench.json
+bad '^roofline: empty.json: is empty' --bench bench.json --ceilings empty.json
+sed '3s/12500000000/fast/' ceilings.csv >wrong.csv
+bad "^roofline: wrong.csv:3: column 'measured': 'fast' is not a finite number" \
+  --bench bench.json --ceilings wrong.csv
+sed '3s/,12500000000,/,-1,/' ceilings.csv >wrong.csv
+bad "^roofline: wrong.csv:3: column 'measured': -1 is not above 0" --bench bench.json --ceilings wrong.csv
+sed '4s/,ok,/,ok/' ceilings.csv >wrong.csv
+bad '^roofline: wrong.csv:4: 22 fields where the header has 23' --bench bench.json --ceilings wrong.csv
+sed '1s/measured,/mesured,/' ceilings.csv >wrong.csv
+bad "^roofline: wrong.csv: no column 'measured'" --bench bench.json --ceilings wrong.csv
+bad '^roofline: cannot write .*nowhere/x.csv: No such file' --bench bench.json --out nowhere/x.csv
+if [ -c /dev/full ]; then
+  bad '^roofline: cannot write' --bench bench.json --out /dev/full/x.csv
+fi
+exit $failed

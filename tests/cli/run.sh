@@ -1,0 +1,207 @@
+# roofline run over fake bench programs: what it writes, and what is left when things break.
+set -u
+roofline=$1/roofline
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d)
+mounted=
+finish() { [ -z "$mounted" ] || umount "$mounted"; rm -rf "$work"; }
+trap finish EXIT
+cd "$work" || exit 1
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+
+# The interpreter itself, without its start-up extras: the fakes are started a few hundred times.
+mkdir bin
+sed "1s|.*|#!$(python3 -c 'import sys; print(sys.executable)') -SE|" "$here/fake_bench.py" >fake
+chmod +x fake
+for program in bench_ceilings bench_matmul bench_dot; do ln -s ../fake bin/$program; done
+
+# measure NAME EXPECTED_CODE ARGUMENTS…: a run into out/NAME; $folder is its results folder.
+measure() {
+  local name=$1 expected=$2 code
+  shift 2
+  "$roofline" run --bin bin --out "out/$name" --device cpu "$@" >"$name.out" 2>"$name.err"
+  code=$?
+  folder=$(ls -d "out/$name"/*/*/ 2>/dev/null | tail -1)
+  [ $code -eq "$expected" ] || { fail "$name: exit code $code, expected $expected"; cat "$name.err"; }
+}
+
+# refused REGEX ARGUMENTS…: exit code 2, one line on stderr, no results folder.
+refused() {
+  local regex=$1 code
+  shift
+  "$roofline" run --bin bin --out out/refused "$@" >out.txt 2>err.txt
+  code=$?
+  if [ $code -ne 2 ] || [ "$(wc -l <err.txt)" -ne 1 ] || ! grep -Eq "$regex" err.txt; then
+    fail "run $*: exit code $code, expected 2 and one line like /$regex/:"
+    cat err.txt
+  fi
+  ls out/refused/*/*/ >/dev/null 2>&1 && fail "run $*: left a results folder"
+}
+
+# check FOLDER EXPRESSION: true in Python, with state, csv(name), bench (all rows), names.
+check() {
+  python3 - "$1" "$2" <<'PY' || fail "$1: not so: $2"
+import csv as reader, glob, json, os, sys
+folder, expression = sys.argv[1:]
+def csv(name):
+    with open(os.path.join(folder, name), newline="") as file:
+        return list(reader.DictReader(file))
+state = json.load(open(os.path.join(folder, "run.json")))
+files = [json.load(open(f)) for f in glob.glob(os.path.join(folder, "bench", "*.json"))]
+bench = [row for file in files for row in file["benchmarks"]]
+names = {row["name"].removesuffix("/real_time") for row in bench}
+sys.exit(0 if eval(expression) else 1)
+PY
+}
+
+whole=13 # groups: fma_peak, stream at 1 and 2 threads, chase, two operations with four each
+
+# 1. All is well.
+measure good 0
+good=$folder
+for file in machine.json run.json ceilings.csv sweep.csv trace.csv roofline.csv; do
+  [ -s "$folder$file" ] || fail "good: no $file"
+done
+[ -e "$folder.part" ] && fail 'good: .part is left'
+check "$folder" "state['status'] == 'complete' and len(files) == $whole == state['groups_total']"
+check "$folder" "all(row['run_type'] == 'iteration' for row in bench)"
+check "$folder" "all(sum(r['name'] == row['name'] for r in bench) == 6 for row in bench)"
+check "$folder" "{row['round'] for row in bench} == {0, 1}"
+check "$folder" "all(file['context']['machine'] == 'fake-box' for file in files)"
+check "$folder" "len(state['skipped']) == 8"
+check "$folder" "any(r['resource'] == 'compute' and r['dtype'] == 'f32' and r['threads'] == '2' for r in csv('ceilings.csv'))"
+check "$folder" "sum(r['kernel'] == 'dot' and r['variant'] == 'avx2' for r in csv('roofline.csv')) == 4"
+check "$folder" "all(r['peer_ratio'] == '1.25' for r in csv('roofline.csv') if r['variant'] == 'avx2')"
+check "$folder" "all(r['time_low_s'] and r['samples'] == '6' for r in csv('roofline.csv'))"
+grep -q 'skipped 8 benchmarks: this CPU has no AVX-512' good.err || fail 'good: skips not shown'
+grep -Eq '^\[0/13\] [0-9:]+ left, ' good.err || fail 'good: no progress line'
+grep -Eq 'dot/f32/N:1000/cold/1T +avx2 .*1\.25x OpenBLAS' good.out || fail 'good: no summary line'
+[ "$(wc -l <good.err)" -lt 12 ] || fail 'good: too many lines on stderr'
+
+# 2. One bench breaks: it is named, the others are there. Three variants share its process.
+for mode in crash garbage truncated nocounters nan exit3 silent wrong; do
+  FAKE_FAULTS="$mode:dot/scalar/f32/N:1000/temp:cold/threads:1" measure "$mode" 1 --filter '^dot'
+  check "$folder" "[f['benchmark'] for f in state['failures']] == ['dot/scalar/f32/N:1000/temp:cold/threads:1']"
+  check "$folder" "state['status'] == 'failed'"
+  check "$folder" "'dot/avx2/f32/N:1000/temp:cold/threads:1' in names"
+  check "$folder" "sum(r['kernel'] == 'dot' for r in csv('roofline.csv')) == 11"
+  grep -q 'failed: dot/scalar/f32/N:1000/temp:cold/threads:1: ' "$mode.err" || fail "$mode: not shown"
+done
+grep -q 'killed by SIGSEGV' crash.err || fail 'crash: reason'
+grep -q 'exit code 3: out of luck' exit3.err || fail 'exit3: reason'
+grep -q "no counter 'flops'" nocounters.err || fail 'nocounters: reason'
+grep -q 'wrong result: 1 instead of 2' wrong.err || fail 'wrong: reason'
+FAKE_FAULTS='skip:dot/scalar' measure skip 0 --filter '^dot'
+check "$folder" "any(s['reason'] == 'not on this machine' for s in state['skipped'])"
+FAKE_FAULTS='hang:dot/scalar/f32/N:1000/temp:cold/threads:1' measure hang 1 --filter '^dot.*cold/threads:1' --timeout 2
+grep -q 'no end after 2 s, killed' hang.err || fail 'hang: reason'
+check "$folder" "'dot/avx2/f32/N:1000/temp:cold/threads:1' in names"
+# A benchmark that failed is tried again on --resume, the others are left alone.
+before=$(stat -c %Y.%i "$folder"bench/* | sort)
+"$roofline" run --bin bin --resume "$folder" >out.txt 2>err.txt || { fail 'resume after a failure'; cat err.txt; }
+check "$folder" "state['status'] == 'complete' and state['failures'] == []"
+check "$folder" "'dot/scalar/f32/N:1000/temp:cold/threads:1' in names"
+same=$(comm -12 <(echo "$before") <(stat -c %Y.%i "$folder"bench/* | sort) | wc -l)
+[ "$same" -eq $(($(echo "$before" | wc -l) - 1)) ] || fail "resume: $same files untouched"
+
+# 3. kill -9 at several moments: the folder loads, what was finished stays, --resume completes it.
+for groups in 1 4 9; do
+  name=kill$groups
+  FAKE_SLEEP=0.05 "$roofline" run --bin bin --out out/$name --device cpu >out.txt 2>err.txt &
+  pid=$!
+  for _ in $(seq 600); do
+    [ "$(ls out/$name/*/*/bench/*.json 2>/dev/null | wc -l)" -ge $groups ] && break
+    sleep 0.05
+  done
+  sleep 0.1
+  kill -9 $pid
+  wait $pid 2>/dev/null
+  folder=$(ls -d out/$name/*/*/)
+  check "$folder" "$groups <= len(files) < $whole"
+  before=$(stat -c %Y.%i "$folder"bench/* | sort)
+  kept=$(echo "$before" | wc -l)
+  "$roofline" run --bin bin --resume "$folder" >out.txt 2>err.txt || { fail "$name: resume"; cat err.txt; }
+  check "$folder" "state['status'] == 'complete' and len(files) == $whole"
+  check "$folder" "len(csv('roofline.csv')) == 24"
+  same=$(comm -12 <(echo "$before") <(stat -c %Y.%i "$folder"bench/* | sort) | wc -l)
+  [ "$same" -eq "$kept" ] || fail "$name: $same of $kept files untouched"
+  [ -e "$folder.part" ] && fail "$name: .part is left"
+done
+
+# 4. SIGINT and SIGTERM: what is there is analysed.
+for signal in INT TERM; do
+  name=sig$signal
+  FAKE_SLEEP=0.05 "$roofline" run --bin bin --out out/$name --device cpu >$name.out 2>$name.err &
+  pid=$!
+  for _ in $(seq 600); do
+    [ "$(ls out/$name/*/*/bench/*.json 2>/dev/null | wc -l)" -ge 2 ] && break
+    sleep 0.05
+  done
+  kill -s $signal $pid
+  wait $pid
+  code=$?
+  [ $code -eq 1 ] || fail "$name: exit code $code"
+  folder=$(ls -d out/$name/*/*/)
+  check "$folder" "state['status'] == 'interrupted' and 2 <= len(files) < $whole"
+  check "$folder" "len(csv('ceilings.csv')) > 0"
+  grep -q "go on with --resume ${folder%/}" $name.err || fail "$name: does not say how to go on"
+done
+
+# 5. A full disk: one line, exit code 2, and what was measured is whole. Needs a file system.
+mkdir full
+if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=160k tmpfs full 2>/dev/null; then
+  mounted=$work/full
+  "$roofline" run --bin bin --out full --device cpu >out.txt 2>err.txt
+  code=$?
+  [ $code -eq 2 ] || fail "full disk: exit code $code"
+  grep -Ev '^(results: |skipped |\[)' err.txt >rest.txt
+  [ "$(wc -l <rest.txt)" -eq 1 ] && grep -q '^roofline: cannot write .*No space left' rest.txt ||
+    { fail 'full disk: stderr'; cat rest.txt; }
+  folder=$(ls -d full/*/*/)
+  check "$folder" "0 < len(files) < $whole"
+  mount -o remount,size=8m full
+  "$roofline" run --bin bin --resume "$folder" >out.txt 2>err.txt || { fail 'full disk: resume'; cat err.txt; }
+  check "$folder" "state['status'] == 'complete' and len(files) == $whole"
+  umount full && mounted=
+else
+  echo 'SKIPPED: full disk (cannot mount a tmpfs here)'
+fi
+
+# 6. Bad usage.
+refused '^roofline: --filter .\(. is not a regular expression' --device cpu --filter '('
+refused "^roofline: --filter 'zebra' matches none of [0-9]+ benchmarks" --device cpu --filter zebra
+refused '^roofline: .*--gpu' --gpu x
+refused '^roofline: .*--device' --device tpu
+refused '^roofline: .*--quick' --quick --full
+refused '^roofline: .*--timeout' --timeout -1
+refused '^roofline: .*--nonsense' --nonsense
+"$roofline" machine --json | grep -q '"status": "ok"' || refused '^roofline: --device gpu: ' --device gpu
+FAKE_LIST=garbage refused '^roofline: bench_ceilings --list:1: not JSON' --device cpu
+FAKE_LIST=crash refused '^roofline: bench_ceilings --list: killed by SIGSEGV' --device cpu
+one() {
+  local regex=$1 code
+  shift
+  "$roofline" run "$@" >out.txt 2>err.txt
+  code=$?
+  if [ $code -ne 2 ] || [ "$(wc -l <err.txt)" -ne 1 ] || ! grep -Eq "$regex" err.txt; then
+    fail "run $*: exit code $code, or not one line like /$regex/:"
+    cat err.txt
+  fi
+}
+one '^roofline: no bench_\* programs in empty' --bin empty
+one '^roofline: cannot create /dev/null/x/' --bin bin --device cpu --out /dev/null/x
+one '^roofline: --resume bin: not a results folder' --bin bin --resume bin
+one '^roofline: --resume nowhere: not a results folder' --bin bin --resume nowhere
+one '^roofline: .*--resume' --bin bin --resume "$good" --full
+cp -r "$good" other
+sed -i 's/"name": "[^"]*",/"name": "another-box",/' other/machine.json
+one '^roofline: other/machine.json: measured on another-box, this machine is ' --bin bin --resume other
+sed -i 's/"suite"/"sweet"/' other/run.json
+one '^roofline: other/run.json: ' --bin bin --resume other
+
+# 7. A finished run is analysed again, not measured again.
+before=$(stat -c %Y.%i "$good"bench/* | sort)
+"$roofline" run --bin bin --resume "$good" >out.txt 2>err.txt || fail 'resume of a finished run'
+[ "$before" = "$(stat -c %Y.%i "$good"bench/* | sort)" ] || fail 'a finished run was measured again'
+exit $failed
