@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "kernels/dtype.hpp"
+#include "kernels/simd/opaque.hpp"
 
 namespace kernels {
 namespace {
@@ -73,7 +74,15 @@ struct Avx512 {
       return _mm512_castsi512_ps(_mm512_alignr_epi32(bits, bits, n));
     }
     /// Makes the compiler hold v in a register from here on.
-    static void keep(V& v) { asm("" : "+v"(v)); }
+    static void keep(V& v) { opaque(v); }
+    /// Lane i gets p[i / times], `times` a power of two; reads kWidth values.
+    template <int times>
+    static V spread(const float* p) {
+      const __m512i from =
+          _mm512_srlv_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                            _mm512_set1_epi32(__builtin_ctz(times)));
+      return _mm512_permutexvar_ps(from, load(p));
+    }
     /// p[0..3] = the sums of a, b, c and d.
     static void store_sums(float* p, V a, V b, V c, V d) {
       const auto half = [](V v) {

@@ -58,6 +58,32 @@ TEST(Avx512Semantics, WideningLoadsKeepOrderAndSign) {
   }
 }
 
+TEST(Avx512Semantics, AlignrShiftsTwoVectorsRight) {
+  std::int32_t low[16], high[16];
+  for (int i = 0; i < 16; ++i) low[i] = i, high[i] = 100 + i;
+  const __m512i r = _mm512_alignr_epi32(_mm512_loadu_si512(high), _mm512_loadu_si512(low), 3);
+  EXPECT_EQ(lane<std::int32_t>(r, 0), 3);
+  EXPECT_EQ(lane<std::int32_t>(r, 12), 15);
+  EXPECT_EQ(lane<std::int32_t>(r, 13), 100);
+  EXPECT_EQ(lane<std::int32_t>(r, 15), 102);
+}
+
+TEST(Avx512Semantics, NarrowingKeepsTheLowHalf) {
+  std::int32_t wide[16];
+  for (int i = 0; i < 16; ++i) wide[i] = 0x50000 - i;
+  const __m256i r = _mm512_cvtepi32_epi16(_mm512_loadu_si512(wide));
+  EXPECT_EQ(lane<std::int16_t>(r, 0), 0);
+  EXPECT_EQ(lane<std::int16_t>(r, 15), -15);
+}
+
+TEST(Avx512Semantics, RoundingIsToNearestEvenAndScalefIsExact) {
+  const auto rounded = Avx512::F32::round(_mm512_set1_ps(2.5f));
+  EXPECT_EQ(lane<float>(rounded, 0), 2.0f);
+  EXPECT_EQ(lane<float>(Avx512::F32::round(_mm512_set1_ps(-3.5f)), 15), -4.0f);
+  EXPECT_EQ(lane<float>(Avx512::F32::pow2(_mm512_set1_ps(-126.0f)), 7), 0x1p-126f);
+  EXPECT_EQ(lane<float>(Avx512::F32::pow2(_mm512_set1_ps(127.0f)), 7), 0x1p127f);
+}
+
 TEST(Avx512Semantics, ReductionsTakeEveryLaneOnce) {
   float f[16];
   double d[8];

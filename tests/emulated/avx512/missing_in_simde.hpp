@@ -29,6 +29,15 @@ inline Out convert(const In& from) {
 inline __m512i cvtepi8_epi32(__m128i v) { return convert<signed char, int, 16, __m512i>(v); }
 inline __m512i cvtepu16_epi32(__m256i v) { return convert<unsigned short, int, 16, __m512i>(v); }
 inline __m512 cvtepi32_ps(__m512i v) { return convert<int, float, 16, __m512>(v); }
+inline __m256i cvtepi32_epi16(__m512i v) { return convert<int, short, 16, __m256i>(v); }
+/// 16 lanes from lane `n` of `low`, followed by `high`.
+inline __m512i alignr_epi32(__m512i high, __m512i low, int n) {
+  int both[32];
+  std::memcpy(both, &low, sizeof low), std::memcpy(both + 16, &high, sizeof high);
+  __m512i out;
+  std::memcpy(&out, both + n % 16, sizeof out);
+  return out;
+}
 inline __m256 extractf32x8_ps(__m512 v, int half) {
   __m256 halves[2];
   std::memcpy(halves, &v, sizeof v);
@@ -58,6 +67,8 @@ inline Lane reduce_max(V v) {
 #define _mm512_cvtepi8_epi32(v) emulated::cvtepi8_epi32(v)
 #define _mm512_cvtepu16_epi32(v) emulated::cvtepu16_epi32(v)
 #define _mm512_cvtepi32_ps(v) emulated::cvtepi32_ps(v)
+#define _mm512_cvtepi32_epi16(v) emulated::cvtepi32_epi16(v)
+#define _mm512_alignr_epi32(high, low, n) emulated::alignr_epi32(high, low, n)
 #define _mm512_extractf32x8_ps(v, half) emulated::extractf32x8_ps(v, half)
 #define _mm512_reduce_add_ps(v) emulated::reduce_add<float>(v)
 #define _mm512_reduce_add_pd(v) emulated::reduce_add<double>(v)
