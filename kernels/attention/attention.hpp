@@ -52,6 +52,9 @@ struct Kernel {
   /// dtype of the compute roof: that of the multiply-adds, not of the cache.
   const char* roof = "f32";
   const char* s8_roof = "f32";
+  /// int8 cache: how far queries and weights are rounded, as a share of the largest of a head's
+  /// query or of a block's weights; 0: not beyond fp32. The oracle allows for it.
+  double s8_rounding = 0;
 };
 
 /// Largest relative error of the SIMD rungs' exponential (attention_exp.hpp; std::exp is closer).

@@ -224,12 +224,14 @@ class GpuAttention final : public cuda::GpuProblem {
         }
   }
 
-  /// The key of a row, without its scale.
-  double key(std::int64_t row, std::int64_t d) const {
-    const auto mark = marks_.find(row);
-    return mark != marks_.end()
-               ? mark->second[d]
-               : cuda::value_at(type_, kSeedK, row * shape_.head_dim + d, Values::random);
+  /// The keys of a row, without their scale.
+  void keys_of(std::int64_t row, std::vector<double>& keys) const {
+    if (const auto mark = marks_.find(row); mark != marks_.end()) {
+      keys = mark->second;
+      return;
+    }
+    for (std::int64_t d = 0; d < shape_.head_dim; ++d)
+      keys[d] = cuda::value_at(type_, kSeedK, row * shape_.head_dim + d, Values::random);
   }
 
   Cache make_cache() const {
@@ -290,13 +292,15 @@ class GpuAttention final : public cuda::GpuProblem {
     const Shape& s = shape_;
     const std::int64_t b = head / s.heads, kv_head = head % s.heads / (s.heads / s.kv_heads);
     const double scale = 1 / std::sqrt(static_cast<double>(s.head_dim));
-    std::vector<double> p(s.context);
+    std::vector<double> p(s.context), q(s.head_dim), keys(s.head_dim);
+    for (std::int64_t d = 0; d < s.head_dim; ++d) q[d] = query(head * s.head_dim + d);
     double max = -std::numeric_limits<double>::infinity(), score_error = 0;
     for (std::int64_t t = 0; t < s.context; ++t) {
       const std::int64_t row = row_of(b, kv_head, t);
+      keys_of(row, keys);
       double dot = 0, magnitude = 0;
       for (std::int64_t d = 0; d < s.head_dim; ++d) {
-        const double term = static_cast<double>(query(head * s.head_dim + d)) * key(row, d);
+        const double term = q[d] * keys[d];
         dot += term;
         magnitude += std::abs(term);
       }

@@ -3,6 +3,8 @@
 // online softmax of its own; they meet at the end.
 #pragma once
 
+#include <cstring>
+
 #include "kernels/attention/attention_gpu.cuh"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/dtype.hpp"
@@ -22,9 +24,11 @@ struct SplitShape {
 };
 
 template <class T>
-__device__ __forceinline__ float element(const uint4& v, int i) {
-  return static_cast<float>(reinterpret_cast<const T*>(&v)[i]);
-}
+struct Elements {
+  T of[16 / sizeof(T)];
+  __device__ __forceinline__ explicit Elements(const uint4& v) { memcpy(of, &v, sizeof of); }
+  __device__ __forceinline__ float operator[](int i) const { return static_cast<float>(of[i]); }
+};
 
 template <class T, int dim, int heads>
 __global__ void __launch_bounds__(kSplitWarps * 32) split_kernel(GpuArguments a) {
@@ -74,8 +78,9 @@ __global__ void __launch_bounds__(kSplitWarps * 32) split_kernel(GpuArguments a)
 #pragma unroll
       for (int u = 0; u < S::kUnroll; ++u) {
         score[u] = 0;
+        const Elements<T> key(kv[u]);
 #pragma unroll
-        for (int i = 0; i < S::kEach; ++i) score[u] += q[h][i] * element<T>(kv[u], i);
+        for (int i = 0; i < S::kEach; ++i) score[u] += q[h][i] * key[i];
 #pragma unroll
         for (int other = S::kLanes / 2; other > 0; other /= 2)
           score[u] += __shfl_xor_sync(kAllLanes, score[u], other);
@@ -93,8 +98,9 @@ __global__ void __launch_bounds__(kSplitWarps * 32) split_kernel(GpuArguments a)
         const float p = weight(score[u], next);
         total[h] += p;
         const float w = p * v_scale[u];
+        const Elements<T> value(vv[u]);
 #pragma unroll
-        for (int i = 0; i < S::kEach; ++i) sum[h][i] += w * element<T>(vv[u], i);
+        for (int i = 0; i < S::kEach; ++i) sum[h][i] += w * value[i];
       }
     }
   }

@@ -48,6 +48,10 @@ Shape shape_of(const Case& c) {
   return s;
 }
 
+constexpr double kEps = 0x1p-24;  ///< half a unit in the last place of fp32
+/// Rounding errors of n steps taken as a random walk, three deviations wide.
+double walk(std::int64_t n) { return 3 * std::sqrt(static_cast<double>(n)); }
+
 template <class T>
 constexpr bool kScaled = std::is_same_v<T, std::int8_t>;
 
@@ -213,7 +217,7 @@ class Attention final : public Problem {
             .threads = case_.threads};
   }
 
-  /// One head in double, against tolerance(). Empty when right.
+  /// One head in double. Empty when right.
   std::string check_head(std::int64_t head) const {
     const Shape& s = shape_;
     const Cache& cache = cache_[slots_ - 1];
@@ -221,20 +225,26 @@ class Attention final : public Problem {
     const float* q = q_.data() + head * s.head_dim;
     const double scale = 1 / std::sqrt(static_cast<double>(s.head_dim));
     std::vector<double> p(s.context);
+    const double rounding = kScaled<T> ? kernel_.s8_rounding : 0;
+    double q_max = 0, v_max = 0;
+    for (std::int64_t d = 0; d < s.head_dim; ++d) q_max = std::max<double>(q_max, std::abs(q[d]));
     double max = -std::numeric_limits<double>::infinity(), score_error = 0;
     for (std::int64_t t = 0; t < s.context; ++t) {
       const std::int64_t row = row_of(b, kv_head, t);
       const T* k = cache.k.data() + row * s.head_dim;
-      double dot = 0, magnitude = 0;
+      double dot = 0, magnitude = 0, squares = 0;
       for (std::int64_t d = 0; d < s.head_dim; ++d) {
         const double term = static_cast<double>(q[d]) * static_cast<double>(k[d]);
         dot += term;
         magnitude += std::abs(term);
+        squares += static_cast<double>(k[d]) * static_cast<double>(k[d]);
       }
       const double factor = kScaled<T> ? scale * cache.k_scale[row] : scale;
       p[t] = dot * factor;
       max = std::max(max, p[t]);
-      score_error = std::max(score_error, magnitude * factor);
+      const double error = kEps * (walk(s.head_dim) + 4) * magnitude +
+                           walk(1) * rounding * q_max * std::sqrt(squares);
+      score_error = std::max(score_error, error * factor);
     }
     double sum = 0;
     for (double& x : p) sum += x = std::exp(x - max);
@@ -246,28 +256,25 @@ class Attention final : public Problem {
       for (std::int64_t d = 0; d < s.head_dim; ++d) {
         out[d] += weight * static_cast<double>(v[d]);
         magnitude[d] += std::abs(weight * static_cast<double>(v[d]));
+        v_max = std::max(
+            v_max, std::abs(static_cast<double>(v[d])) * (kScaled<T> ? cache.v_scale[row] : 1.0f));
       }
     }
-    const double relative = tolerance(score_error);
+    // A score's error moves its weight by as much, numerator and denominator alike; so does the
+    // exponential's; and both sums run over the context. Rounded weights are off by up to
+    // `rounding` times the block's largest, in each of a block's at most 64 tokens; the blocks'
+    // largest weights add up to 1 at most.
+    const double relative = 2 * (score_error + kExpError) + 2 * (walk(s.context) + 4) * kEps;
+    const double absolute = walk(64) * rounding * v_max;
     for (std::int64_t d = 0; d < s.head_dim; ++d) {
       const float got = out_[head * s.head_dim + d];
-      if (std::abs(got - out[d]) <= relative * magnitude[d]) continue;
+      if (std::abs(got - out[d]) <= relative * magnitude[d] + absolute) continue;
       std::ostringstream text;
       text << "attention " << case_.name() << ": out[" << b << "][" << head % s.heads << "][" << d
            << "] is " << got << ", the oracle says " << out[d];
       return text.str();
     }
     return {};
-  }
-
-  /// Allowed error of an output as a share of sum_t p_t |v_t|: a score's error moves its weight by
-  /// as much, numerator and denominator alike; so does the exponential's; and both sums run over
-  /// the context. Rounding errors of long sums are taken as a random walk, three deviations wide.
-  double tolerance(double score_magnitude) const {
-    constexpr double kEps = 0x1p-24, kExp = kernels::attention::kExpError;
-    const auto walk = [](double n) { return 3 * std::sqrt(n); };
-    const double score = (walk(shape_.head_dim) + 4) * kEps * score_magnitude;
-    return 2 * (score + kExp) + 2 * (walk(shape_.context) + 4) * kEps;
   }
 
   const Kernel& kernel_;

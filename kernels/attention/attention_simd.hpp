@@ -42,6 +42,7 @@ constexpr int greater(int a, int b) { return a > b ? a : b; }
 /// `G` query heads (a power of two up to 8) on one kv head of `H` dimensions.
 template <class F, class T, int G, int H, bool kPrefetch>
 class Group {
+ protected:
   using V = typename F::V;
   static constexpr int kWidth = F::kWidth, kPair = 2 * kWidth;
   static constexpr int kHeads = lesser(G, 4);  ///< heads of a register tile
@@ -68,18 +69,7 @@ class Group {
 
   /// Takes in the tokens [begin, end) of a sequence's kv head.
   void attend(std::int64_t b, std::int64_t kv_head, std::int64_t begin, std::int64_t end) {
-    std::int64_t rows[2][kBlock];
-    int count = find_rows(b, kv_head, begin, end, rows[0]);
-    for (int now = 0; count > 0; now ^= 1) {
-      begin += count;
-      const int next = find_rows(b, kv_head, begin, end, rows[now ^ 1]);
-      next_rows_ = rows[now ^ 1];
-      next_count_ = kPrefetch ? next : 0;
-      scores(rows[now], count);
-      const float* rescale = weights(rows[now], count);
-      values(rows[now], count, rescale);
-      count = next;
-    }
+    attend_with(*this, b, kv_head, begin, end);
   }
 
   /// Writes the heads' outputs.
@@ -98,7 +88,25 @@ class Group {
     }
   }
 
- private:
+ protected:
+  /// attend() with the scores() and values() of a class derived from this one.
+  template <class Steps>
+  void attend_with(Steps& steps, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
+                   std::int64_t end) {
+    std::int64_t rows[2][kBlock];
+    int count = find_rows(b, kv_head, begin, end, rows[0]);
+    for (int now = 0; count > 0; now ^= 1) {
+      begin += count;
+      const int next = find_rows(b, kv_head, begin, end, rows[now ^ 1]);
+      next_rows_ = rows[now ^ 1];
+      next_count_ = kPrefetch ? next : 0;
+      steps.scores(rows[now], count);
+      weights(rows[now], count);
+      steps.values(rows[now], count);
+      count = next;
+    }
+  }
+
   /// Rows of the pool for the block that starts at `token`; returns how many.
   int find_rows(std::int64_t b, std::int64_t kv_head, std::int64_t token, std::int64_t end,
                 std::int64_t* rows) const {
@@ -134,9 +142,12 @@ class Group {
     }
     const int tiled = (count + kTokens - 1) / kTokens * kTokens;
     prefetch(a_.k, a_.k_scale, tiled, kBlock);
-    if constexpr (std::is_same_v<T, std::int8_t>)
-      for (int t = 0; t < count; ++t)
-        for (int g = 0; g < G; ++g) p_[t * G + g] *= a_.k_scale[rows[t]];
+    if constexpr (std::is_same_v<T, std::int8_t>) scale_tokens(a_.k_scale, rows, count);
+    end_block(count, tiled);
+  }
+
+  /// -infinity for the tokens that only fill up the last tile or vector.
+  void end_block(int count, int tiled) {
     for (int i = count * G; i < tiled * G || i % kLanes != 0; ++i) p_[i] = -INFINITY;
   }
 
@@ -201,8 +212,8 @@ class Group {
   }
 
   /// Scores to weights, in place: exp2 of the distance to the new maximum, times the value's scale.
-  /// Returns what each head's earlier sums are to be multiplied with.
-  const float* weights(const std::int64_t* rows, int count) {
+  /// rescale_ = what each head's earlier sums are to be multiplied with.
+  void weights(const std::int64_t* rows, int count) {
     constexpr int kVectors = kLanes / kWidth;
     const int end = (count * G + kLanes - 1) / kLanes * kLanes;
     V top[kVectors];
@@ -224,10 +235,22 @@ class Group {
         sum[j] = F::add(sum[j], p);
       }
     for (int j = 0; j < kVectors; ++j) F::store(sum_ + j * kWidth, sum[j]);
-    if constexpr (std::is_same_v<T, std::int8_t>)
-      for (int t = 0; t < count; ++t)
-        for (int g = 0; g < G; ++g) p_[t * G + g] *= a_.v_scale[rows[t]];
-    return rescale_;
+    if constexpr (std::is_same_v<T, std::int8_t>) scale_tokens(a_.v_scale, rows, count);
+  }
+
+  /// p_ times each token's scale.
+  void scale_tokens(const float* scales, const std::int64_t* rows, int count) {
+    constexpr int kVectors = kLanes / kWidth, kStep = kLanes / G;
+    float gathered[kBlock + kWidth];
+    for (int t = 0; t < count; ++t) gathered[t] = scales[rows[t]];
+    for (int t = count; t < count + kWidth; ++t) gathered[t] = 0;
+    for (int t = 0; t < count; t += kStep) {
+      const V scale = F::template spread<lesser(G, kWidth)>(gathered + t);
+      for (int j = 0; j < kVectors; ++j) {
+        float* p = p_ + t * G + j * kWidth;
+        F::store(p, F::mul(F::load(p), scale));
+      }
+    }
   }
 
   /// The maximum of the lanes `step`, 2 step, … apart, in each of them.
@@ -238,12 +261,12 @@ class Group {
     return v;
   }
 
-  /// acc_ = acc_ * rescale + weights . values
-  void values(const std::int64_t* rows, int count, const float* rescale) {
+  /// acc_ = acc_ * rescale_ + weights . values
+  void values(const std::int64_t* rows, int count) {
     constexpr int kTiles = H / (kPairs * kPair);
     for (int tile = 0; tile < kTiles; ++tile) {
       for (int g = 0; g < G; g += kHeads)
-        value_tile(a_.v + tile * kPairs * kPair, rows, count, p_ + g, rescale + g,
+        value_tile(a_.v + tile * kPairs * kPair, rows, count, p_ + g, rescale_ + g,
                    acc_ + g * H + tile * kPairs * kPair);
       prefetch(a_.v, a_.v_scale, kBlock * tile / kTiles, kBlock * (tile + 1) / kTiles);
     }
@@ -290,7 +313,7 @@ class Group {
   const std::int64_t* next_rows_ = nullptr;
   alignas(64) float q_[G * H];
   alignas(64) float acc_[G * H];
-  alignas(64) float p_[(kBlock + kTokens) * G];
+  alignas(64) float p_[(kBlock + kTokens) * G + kLanes];
   /// One value for each lane: head g in the lanes g, g + G, …
   alignas(64) float max_[kLanes], sum_[kLanes], rescale_[kLanes];
 };
@@ -360,7 +383,7 @@ void combine(const float* partials, std::int64_t chunks, float* out) {
 }
 
 /// Chunks of the context as well, taken by whichever thread is free, with software prefetch.
-template <class F, class T>
+template <class F, class T, template <class, class, int, int, bool> class Heads = Group>
 void attend_split(const Args<T>& a) {
   const std::int64_t heads = a.heads / a.kv_heads;
   const std::int64_t chunks = (a.context + a.chunk_tokens - 1) / a.chunk_tokens;
@@ -373,7 +396,7 @@ void attend_split(const Args<T>& a) {
         const std::int64_t begin = chunk * a.chunk_tokens;
         const std::int64_t end =
             begin + a.chunk_tokens < a.context ? begin + a.chunk_tokens : a.context;
-        Group<F, T, G, H, true> group(a, a.q + item * heads * H, static_cast<int>(heads));
+        Heads<F, T, G, H, true> group(a, a.q + item * heads * H, static_cast<int>(heads));
         group.attend(item / a.kv_heads, item % a.kv_heads, begin, end);
         if (chunks == 1)
           group.finish(a.out + item * heads * H);

@@ -72,6 +72,13 @@ struct Avx2 {
     }
     /// Makes the compiler hold v in a register from here on.
     static void keep(V& v) { asm("" : "+x"(v)); }
+    /// Lane i gets p[i / times], `times` a power of two; reads kWidth values.
+    template <int times>
+    static V spread(const float* p) {
+      const __m256i from = _mm256_srlv_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                                             _mm256_set1_epi32(__builtin_ctz(times)));
+      return _mm256_permutevar8x32_ps(load(p), from);
+    }
     /// p[0..3] = the sums of a, b, c and d.
     static void store_sums(float* p, V a, V b, V c, V d) {
       const V s = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));

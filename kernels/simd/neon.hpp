@@ -65,6 +65,12 @@ struct Neon {
     }
     /// Makes the compiler hold v in a register from here on.
     static void keep(V& v) { asm("" : "+w"(v)); }
+    /// Lane i gets p[i / times], `times` a power of two; reads kWidth values.
+    template <int times>
+    static V spread(const float* p) {
+      const float lanes[4] = {p[0], p[1 / times], p[2 / times], p[3 / times]};
+      return load(lanes);
+    }
     /// p[0..3] = the sums of a, b, c and d.
     static void store_sums(float* p, V a, V b, V c, V d) {
       vst1q_f32(p, vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d)));
