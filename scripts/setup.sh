@@ -8,7 +8,8 @@ usage() {
 usage: setup.sh [--test] [--peers]
 
 Installs what is missing to build and run (Debian 12, Ubuntu 22.04 and later; root or sudo).
-  --test   also what the tests need: Clang with its OpenMP and sanitizer runtimes, clang-format
+  --test   also what the tests need: Clang with its OpenMP and sanitizer runtimes, clang-format,
+           SIMDe, and a cross compiler and emulator for AArch64
   --peers  also newer CPU libraries to compare with, from PyPI into build/venv (about 1 GB)
   --help   this text
 Exit code 2: something is missing and cannot be installed; one line names it.
@@ -48,6 +49,10 @@ libgtest-dev        gtest/gtest.h             unit tests
 clang               clang++                   second compiler; ThreadSanitizer that knows OpenMP
 libomp-dev          ?                         OpenMP runtime for Clang
 clang-format        clang-format              format check
+libsimde-dev        simde/x86/avx512.h        AVX-512 kernels without AVX-512: emulated in the tests
+g++-aarch64-linux-gnu  aarch64-linux-gnu-g++  NEON kernels: cross-compiled,
+qemu-user           qemu-aarch64              and run
+googletest          ?                         sources of the test framework, for AArch64
 '
 # Libraries that ours is compared with; each is optional. The name is a pattern, as versions differ.
 peers='

@@ -11,6 +11,7 @@ Stages, all by default, in this order:
   clang   Clang build (no CUDA), unit and CLI tests
   asan    GCC build under AddressSanitizer and UndefinedBehaviorSanitizer, the same tests
   tsan    Clang build under ThreadSanitizer, the kernel tests
+  arm     the kernels and their tests for AArch64, under qemu-user
   gcc     GCC build, all CUDA files with it where nvcc is, all tests, and a real
           `roofline run --quick` whose CSVs are checked
 Exit code 1: a test failed. 2: a build failed or something is missing.
@@ -18,7 +19,7 @@ HELP
 }
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-stages=(format clang asan tsan gcc)
+stages=(format clang asan tsan arm gcc)
 case ${1:-} in
   --help | -h) usage; exit 0 ;;
   '') ;;
@@ -94,6 +95,8 @@ stage_tsan() {
   TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1 \
     run_tests build-tsan -L kernel_tests -E 'openblas|blis|onednn|mkl'
 }
+
+stage_arm() { "$repo/scripts/test_arm.sh"; }
 
 stage_gcc() {
   build build -DCMAKE_BUILD_TYPE=Release -DROOFLINE_TESTS=ON
