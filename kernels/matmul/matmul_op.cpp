@@ -21,7 +21,8 @@ struct Request {
 
 Request parse(const Case& c) {
   for (const auto& [key, value] : c.keys) {
-    const auto one_of = [&](std::initializer_list<const char*> known) {
+    // Clang 14 cannot capture a structured binding.
+    const auto one_of = [&key = key, &value = value](std::initializer_list<const char*> known) {
       for (const char* k : known)
         if (value == k) return;
       throw BadInput("shape: " + key + ":" + value + " is not known to matmul");
