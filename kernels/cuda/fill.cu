@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/cuda/fill.hpp"
 #include "kernels/values.hpp"
 
@@ -32,7 +34,10 @@ __global__ void fill_kernel(T* p, Layout layout, std::uint64_t seed, Values valu
 
 template <class T>
 void launch(void* p, const Layout& layout, std::uint64_t seed, Values values) {
-  fill_kernel<<<1024, 256>>>(static_cast<T*>(p), layout, seed, values);
+  constexpr std::int64_t kThreads = 256, kMostBlocks = 1024;
+  const std::int64_t blocks = (layout.rows * layout.pitch + kThreads - 1) / kThreads;
+  fill_kernel<<<static_cast<unsigned>(std::min(blocks, kMostBlocks)), kThreads>>>(
+      static_cast<T*>(p), layout, seed, values);
   CUDA_CHECK_LAUNCH("fill");
   CUDA_CHECK(cudaDeviceSynchronize());
 }

@@ -1,6 +1,8 @@
 // Idea: 16-byte loads, eight in flight a thread; warp shuffles; the last block to finish adds up.
 // Bound: the HBM read roof (L2's when resident); launch time below a few megabytes.
 // Gains over v2: bytes in flight, and one launch instead of a memset and thousands of atomics.
+#include <cstring>
+
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/dot/dot_gpu.cuh"
 
@@ -13,22 +15,23 @@ constexpr int kThreads = 512;
 constexpr int kBlocksPerSm = 2;
 constexpr int kUnroll = 4;  ///< 16-byte vectors of x and of y that a thread has in flight
 constexpr int kWarps = kThreads / 32;
-constexpr int kMaxBlocks = static_cast<int>(kWorkspaceBytes / sizeof(double)) - 1;
+constexpr int kMaxBlocks = static_cast<int>(kWorkspaceBytes / sizeof(double)) - 1;  ///< in any type
 static_assert(kWarps <= 32, "one warp adds up the warps' sums");
 
 /// In the workspace. The counter returns to 0 by itself (atomicInc wraps).
+template <class T>
 struct Partials {
   alignas(8) unsigned finished;
-  double sums[kMaxBlocks];
+  Sum<T> sums[kMaxBlocks];
 };
-static_assert(sizeof(Partials) <= kWorkspaceBytes);
-static_assert(sizeof(long long) == sizeof(double), "either kind of sum fits a slot");
+static_assert(sizeof(Partials<double>) <= kWorkspaceBytes);
 
 template <class T>
 __device__ __forceinline__ Sum<T> dot_16_bytes(uint4 x, uint4 y, Sum<T> sum) {
   constexpr int kElements = 16 / sizeof(T);
-  const T* a = reinterpret_cast<const T*>(&x);
-  const T* b = reinterpret_cast<const T*>(&y);
+  T a[kElements], b[kElements];
+  memcpy(a, &x, sizeof a);
+  memcpy(b, &y, sizeof b);
 #pragma unroll
   for (int i = 0; i < kElements; ++i) sum += product(a[i], b[i]);
   return sum;
@@ -61,7 +64,7 @@ __device__ __forceinline__ S block_sum(S sum, S* of_warps) {
 
 template <class T>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
-    dot_vector(const T* x, const T* y, std::int64_t n, Sum<T>* result, Partials* partials) {
+    dot_vector(const T* x, const T* y, std::int64_t n, Sum<T>* result, Partials<T>* partials) {
   constexpr std::int64_t kElements = 16 / sizeof(T);
   const auto* xv = reinterpret_cast<const uint4*>(x);
   const auto* yv = reinterpret_cast<const uint4*>(y);
@@ -93,9 +96,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   __shared__ Sum<T> of_warps[kWarps];
   __shared__ bool last;
   mine = block_sum(mine, of_warps);
-  auto* sums = reinterpret_cast<Sum<T>*>(partials->sums);
   if (threadIdx.x == 0) {
-    sums[blockIdx.x] = mine;
+    partials->sums[blockIdx.x] = mine;
     __threadfence();  // the sum is visible before it is counted
     last = atomicInc(&partials->finished, gridDim.x - 1) == gridDim.x - 1;
   }
@@ -104,7 +106,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   __threadfence();  // and the others' sums are read after they were counted
   Sum<T> total = 0;
   for (unsigned block = threadIdx.x; block < gridDim.x; block += kThreads)
-    total += static_cast<volatile Sum<T>*>(sums)[block];
+    total += static_cast<volatile Sum<T>*>(partials->sums)[block];
   __syncthreads();  // of_warps is used again
   total = block_sum(total, of_warps);
   if (threadIdx.x == 0) *result = total;
@@ -118,7 +120,7 @@ std::int64_t launch(const GpuArguments& a, cudaStream_t stream) {
   if (blocks > kMaxBlocks) blocks = kMaxBlocks;
   dot_vector<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
       static_cast<const T*>(a.x), static_cast<const T*>(a.y), a.n, static_cast<Sum<T>*>(a.result),
-      static_cast<Partials*>(a.workspace));
+      static_cast<Partials<T>*>(a.workspace));
   CUDA_CHECK_LAUNCH("dot_vector");
   return 1;
 }

@@ -1,0 +1,127 @@
+// The wrappers of kernels/cuda/ptx.cuh in plain C++: what each instruction does, by the PTX ISA.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cuda/fragments.hpp"
+#include "kernels/dtype.hpp"
+
+namespace kernels::cuda::ptx {
+
+inline std::uint64_t shared_window = 0;  ///< upper half of the addresses of shared objects
+
+inline std::uint32_t shared_address(const void* p) {
+  const auto address = reinterpret_cast<std::uint64_t>(p);
+  shared_window = address >> 32 << 32;
+  return static_cast<std::uint32_t>(address);
+}
+
+inline uint4 load_streaming(const void* p) {
+  uint4 v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+inline uint4 load_shared(std::uint32_t address) {
+  return *reinterpret_cast<const uint4*>(shared_window | address);
+}
+
+inline void copy_async_16(void* shared, const void* global, int valid) {
+  emulation::copy_later(shared, global, valid);
+}
+inline void copy_async_commit() { emulation::commit_copies(); }
+template <int N>
+void copy_async_wait() {
+  emulation::wait_copies(N);
+}
+
+inline void load_matrix_x4(std::uint32_t (&r)[4], const void* row) {
+  emulation::exchange(&row, sizeof row);
+  const int lane = emulation::current->lane;
+  for (int m = 0; m < 4; ++m) {
+    const auto* from = emulation::from_lane<const unsigned char*>(8 * m + lane / 4);
+    std::memcpy(&r[m], from + 4 * (lane % 4), 4);
+  }
+}
+inline void load_matrix_x4_transposed(std::uint32_t (&r)[4], const void* row) {
+  emulation::exchange(&row, sizeof row);
+  const int lane = emulation::current->lane;
+  for (int m = 0; m < 4; ++m) {
+    std::uint16_t pair[2];
+    for (int e = 0; e < 2; ++e) {
+      const auto* from = emulation::from_lane<const unsigned char*>(8 * m + 2 * (lane % 4) + e);
+      std::memcpy(&pair[e], from + 2 * (lane / 4), 2);
+    }
+    std::memcpy(&r[m], pair, 4);
+  }
+}
+
+template <class Element>
+double widened(Element x) {
+  return static_cast<double>(x);
+}
+inline double widened(__half x) { return __half2float(x); }
+/// The tensor core looks at the upper 19 bits of a tf32 operand.
+inline double widened(float x) {
+  std::uint32_t u;
+  std::memcpy(&u, &x, 4);
+  u &= 0xffffe000u;
+  std::memcpy(&x, &u, 4);
+  return x;
+}
+
+/// mma.sync m16n8: each lane reads its rows of A and columns of B from the lanes that hold them.
+template <class Element, class Scalar>
+void mma_m16n8(Scalar (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+  constexpr int kPer = 4 / sizeof(Element), kHalf = 4 * kPer;
+  struct Operands {
+    std::uint32_t a[4], b[2];
+  } mine;
+  std::memcpy(mine.a, a, sizeof a);
+  std::memcpy(mine.b, b, sizeof b);
+  emulation::exchange(&mine, sizeof mine);
+  const auto element = [](int lane, std::size_t offset, int i) {
+    Element e;
+    std::memcpy(
+        &e, static_cast<const unsigned char*>(emulation::lane_input(lane)) + offset + i * sizeof e,
+        sizeof e);
+    return widened(e);
+  };
+  for (int r = 0; r < 4; ++r) {
+    const At at = d_at(emulation::current->lane, r);
+    double sum = 0;
+    for (int k = 0; k < 2 * kHalf; ++k) {
+      const int quad = k % kHalf / kPer;
+      sum += element(at.row % 8 * 4 + quad,
+                     offsetof(Operands, a) + 4 * (at.row / 8 + 2 * (k / kHalf)), k % kPer) *
+             element(at.column * 4 + quad, offsetof(Operands, b) + 4 * (k / kHalf), k % kPer);
+    }
+    d[r] = static_cast<Scalar>(static_cast<double>(d[r]) + sum);
+  }
+}
+
+inline void mma_bf16(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+  mma_m16n8<bf16>(d, a, b);
+}
+inline void mma_f16(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+  mma_m16n8<__half>(d, a, b);
+}
+inline void mma_tf32(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+  mma_m16n8<float>(d, a, b);
+}
+inline void mma_s8(int (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+  mma_m16n8<std::int8_t>(d, a, b);
+}
+
+inline void mma_f64(double (&d)[2], double a, double b) {
+  const std::pair<double, double> mine(a, b);
+  emulation::exchange(&mine, sizeof mine);
+  const int lane = emulation::current->lane;
+  for (int r = 0; r < 2; ++r)
+    for (int k = 0; k < 4; ++k)
+      d[r] += emulation::from_lane<std::pair<double, double>>(lane / 4 * 4 + k).first *
+              emulation::from_lane<std::pair<double, double>>((2 * (lane % 4) + r) * 4 + k).second;
+}
+
+}  // namespace kernels::cuda::ptx
