@@ -22,6 +22,7 @@ constexpr rlim_t kLargestFile = rlim_t{256} << 20;
 constexpr std::size_t kErrorTail = 2000;
 
 bool g_interrupted = false;
+int g_guards = 0;
 sigset_t g_old_mask;
 
 sigset_t watched() {
@@ -98,44 +99,7 @@ std::string last_line(const std::string& text) {
   return line;
 }
 
-}  // namespace
-
-SignalGuard::SignalGuard() {
-  g_interrupted = false;
-  const sigset_t set = watched();
-  ::sigprocmask(SIG_BLOCK, &set, &g_old_mask);
-}
-
-SignalGuard::~SignalGuard() {
-  // One that is still pending was meant for the guarded work, not for what comes after it.
-  const sigset_t set = watched();
-  const timespec now{};
-  while (::sigtimedwait(&set, nullptr, &now) > 0) {
-  }
-  ::sigprocmask(SIG_SETMASK, &g_old_mask, nullptr);
-}
-
-bool SignalGuard::interrupted() {
-  sigset_t pending;
-  ::sigpending(&pending);
-  if (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM)) wait_for_signal(0);
-  return g_interrupted;
-}
-
-std::string Outcome::words(double timeout_s) const {
-  if (interrupted) return "interrupted";
-  if (timed_out) return fmt::format("no end after {:g} s, killed", timeout_s);
-  const std::string last = last_line(error_text);
-  const std::string tail = last.empty() ? "" : ": " + last;
-  if (signal != 0) {
-    const char* name = ::sigabbrev_np(signal);
-    return fmt::format("killed by {}{}{}", name ? "SIG" : "signal ",
-                       name ? name : std::to_string(signal), tail);
-  }
-  return fmt::format("exit code {}{}", exit_code, tail);
-}
-
-Outcome run_process(const Command& command, const std::function<void()>& tick) {
+Outcome run_guarded(const Command& command, const std::function<void()>& tick) {
   Capture output("stdout"), error_text("stderr");
   std::vector<char*> arguments, environment;
   for (const std::string& argument : command.arguments) {
@@ -184,7 +148,8 @@ Outcome run_process(const Command& command, const std::function<void()>& tick) {
       next_tick = now + 1;
     }
     // SIGCHLD of this child ends the wait at once.
-    wait_for_signal(std::max(0.001, std::min(next_tick, command.timeout_s) - elapsed()));
+    const double until = tick ? std::min(next_tick, command.timeout_s) : command.timeout_s;
+    wait_for_signal(std::max(0.001, until - elapsed()));
   }
   ::kill(-child, SIGKILL);  // whatever it has left behind
   out.seconds = elapsed();
@@ -192,6 +157,55 @@ Outcome run_process(const Command& command, const std::function<void()>& tick) {
   if (WIFSIGNALED(status)) out.signal = WTERMSIG(status);
   if (command.keep_output) out.output = output.text(kLargestFile);
   out.error_text = error_text.text(kErrorTail);
+  return out;
+}
+
+}  // namespace
+
+SignalGuard::SignalGuard() {
+  if (g_guards++ > 0) return;
+  g_interrupted = false;
+  const sigset_t set = watched();
+  ::sigprocmask(SIG_BLOCK, &set, &g_old_mask);
+}
+
+SignalGuard::~SignalGuard() {
+  if (--g_guards > 0) return;
+  // One that is still pending was meant for the guarded work, not for what comes after it.
+  const sigset_t set = watched();
+  const timespec now{};
+  while (::sigtimedwait(&set, nullptr, &now) > 0) {
+  }
+  ::sigprocmask(SIG_SETMASK, &g_old_mask, nullptr);
+}
+
+bool SignalGuard::interrupted() {
+  sigset_t pending;
+  ::sigpending(&pending);
+  if (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM)) wait_for_signal(0);
+  return g_interrupted;
+}
+
+std::string Outcome::words(double timeout_s) const {
+  if (interrupted) return "interrupted";
+  if (timed_out) return fmt::format("no end after {:g} s, killed", timeout_s);
+  const std::string last = last_line(error_text);
+  const std::string tail = last.empty() ? "" : ": " + last;
+  if (signal != 0) {
+    const char* name = ::sigabbrev_np(signal);
+    return fmt::format("killed by {}{}{}", name ? "SIG" : "signal ",
+                       name ? name : std::to_string(signal), tail);
+  }
+  return fmt::format("exit code {}{}", exit_code, tail);
+}
+
+Outcome run_process(const Command& command, const std::function<void()>& tick) {
+  Outcome out;
+  {
+    SignalGuard guard;
+    out = run_guarded(command, tick);
+  }
+  if (out.interrupted && g_guards == 0) ::raise(SIGINT);  // nobody above is waiting for it
   return out;
 }
 

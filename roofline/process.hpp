@@ -8,8 +8,8 @@
 
 namespace roofline {
 
-/// While it lives, SIGINT, SIGTERM and SIGCHLD are held back from the process and taken by
-/// run_process() and interrupted(); afterwards the old signal mask is back.
+/// While one lives, SIGINT and SIGTERM end no more than the child at work: they are taken by
+/// run_process() and interrupted(). Afterwards the old signal mask is back. May be nested.
 class SignalGuard {
  public:
   SignalGuard();
@@ -43,8 +43,9 @@ struct Outcome {
 
 /// Runs the command in its own process group and waits for it. `tick` is called about once a
 /// second. On timeout or interrupt the whole group is killed. A child writes at most 256 MB into
-/// one file, so that one that prints garbage for ever ends. Needs a SignalGuard. Throws
-/// std::system_error if no process can be made; a program that cannot be started exits with 127.
+/// one file, so that one that prints garbage for ever ends. Without a SignalGuard around it an
+/// interrupt ends this process too. Throws std::system_error if no process can be made; a program
+/// that cannot be started exits with 127.
 Outcome run_process(const Command& command, const std::function<void()>& tick = {});
 
 }  // namespace roofline

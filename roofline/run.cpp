@@ -127,8 +127,7 @@ class Runner {
         if (signals_.interrupted()) return false;
         const double part =
             (round + static_cast<double>(i) / static_cast<double>(units.size())) / effort_.rounds;
-        const auto what = fmt::format("{}, round {} of {}", group.name, round + 1, effort_.rounds);
-        if (!measure_unit(units[i], round, part, what, next)) return false;
+        if (!measure_unit(group, units[i], round, part, next)) return false;
       }
       units = std::move(next);
     }
@@ -149,7 +148,7 @@ class Runner {
 
   /// One process; `next` gets what the next round shall run in its place. A process that fails as
   /// a whole is split into single benchmarks, so that one of them does not cost the others.
-  bool measure_unit(const Unit& unit, int round, double part, const std::string& what,
+  bool measure_unit(const Group& group, const Unit& unit, int round, double part,
                     std::vector<Unit>& next) {
     const double asked = static_cast<double>(unit.names.size()) * effort_.repetitions * sample_s_;
     const double timeout = options_.timeout_s > 0 ? options_.timeout_s
@@ -157,7 +156,9 @@ class Runner {
     const fs::path file = folder_.scratch() / "bench.json";
     fs::remove(file);
     const auto show = [&] {
-      progress_->show(finished_, total_, what, expected_done_ + part * expected_of_group_);
+      progress_->show(finished_, total_,
+                      fmt::format("{}, round {} of {}", group.name, round + 1, effort_.rounds),
+                      expected_done_ + part * expected_of_group_);
     };
     show();
     const Outcome outcome = run_process(
@@ -173,7 +174,7 @@ class Runner {
          .timeout_s = timeout},
         [&] {
           show();
-          trace_.sample(progress_->elapsed_s(), what);
+          trace_.sample(progress_->elapsed_s(), group.name);
         });
     if (outcome.interrupted) return false;
 
@@ -185,7 +186,7 @@ class Runner {
         return true;
       }
       for (const std::string& name : unit.names) {
-        if (!measure_unit({unit.program, unit.library, {name}}, round, part, what, next)) {
+        if (!measure_unit(group, {unit.program, unit.library, {name}}, round, part, next)) {
           return false;
         }
       }
@@ -370,13 +371,10 @@ int run(const RunOptions& options) {
                                 : "complete",
                       plan.groups.size());
 
-  int exit_code = complete && !failed ? 0 : 1;
   const Analysis analysis = analyze_folder(folder->path(), context_of(machine, settings.gpu));
   if (!fs::exists(folder->path() / "trace.csv")) {
     CsvTable(kTraceColumns).write(folder->path() / "trace.csv");
   }
-  const Drawn drawn = draw(folder->path());
-  if (!drawn.note.empty()) fmt::print(stderr, "{}\n", drawn.note);
   fmt::print("{}\n\n{}\n{}", machine.name, ceilings_summary(analysis.ceilings.rows),
              kernels_summary(analysis.points));
   if (failed) {
@@ -386,10 +384,13 @@ int run(const RunOptions& options) {
     }
   }
   fmt::print("\nresults: {}\n", folder->path().string());
+  std::fflush(stdout);
+  const Drawn drawn = draw(folder->path());
+  if (!drawn.note.empty()) fmt::print(stderr, "{}\n", drawn.note);
   if (!complete) {
     fmt::print(stderr, "interrupted: go on with --resume {}\n", folder->path().string());
   }
-  return exit_code;
+  return complete && !failed ? 0 : 1;
 }
 
 }  // namespace roofline
