@@ -66,6 +66,8 @@ std::vector<Case> cases(const Caches& caches) {
     add(make(type, 1024, 1024, 1024, false, false, cores), true);
     if (std::string(type) != "f64") add(make(type, 1, 4096, 4096, false, true, cores), true);
   }
+  add(make("f32", 512, 512, 512, false, false, cores),
+      true);  // the largest that the naive rung does
   add(make("f32", 1024, 1024, 1024, false, false, 1), true);
   add(make_batched("s8", 16, 4096, 4096, true, cores), true);
 

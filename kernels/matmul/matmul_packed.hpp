@@ -26,7 +26,7 @@ namespace {
 template <class E, int R>
 [[gnu::noinline]] void tile(std::int64_t groups, const typename E::Xp* x, const typename E::Yp* y,
                             typename E::Z* z, std::int64_t ldz, std::int64_t width, bool accumulate,
-                            const float* scales) {
+                            const float* scales) noexcept {
   using V = typename E::V;
   constexpr int kSteps = E::kChunk / E::kGroup, kNr = E::kVectors * E::kLanes;
   // A low tile has too few sums to hide the latency of a multiply-add: it keeps several of each.
@@ -103,7 +103,8 @@ template <class E, int R>
 
 template <class E>
 using TileFunction = void (*)(std::int64_t, const typename E::Xp*, const typename E::Yp*,
-                              typename E::Z*, std::int64_t, std::int64_t, bool, const float*);
+                              typename E::Z*, std::int64_t, std::int64_t, bool,
+                              const float*) noexcept;
 
 template <class E, int R>
 constexpr TileFunction<E> pick_tile(std::int64_t rows) {
@@ -204,7 +205,8 @@ struct Packed {
   }
 
   /// Packs `rows` rows of x, `depth` steps deep, stride ldx.
-  static void pack_x(const X* x, std::int64_t ldx, std::int64_t rows, std::int64_t depth, Xp* out) {
+  static void pack_x(const X* x, std::int64_t ldx, std::int64_t rows, std::int64_t depth,
+                     Xp* out) noexcept {
     std::int64_t k = 0;
     for (; k + E::kChunk <= depth; k += E::kChunk)
       for (std::int64_t r = 0; r < rows; ++r, out += E::kChunk) E::pack_x(x + r * ldx + k, out);
@@ -219,7 +221,7 @@ struct Packed {
   /// Packs column panels [begin, end) of `depth` rows of y, stride n. Walks a few rows of y side by
   /// side across all panels, so that DRAM sees long streams.
   static void pack_y(const Layout& l, const Y* y, std::int64_t depth, std::int64_t begin,
-                     std::int64_t end, Yp* out) {
+                     std::int64_t end, Yp* out) noexcept {
     constexpr std::int64_t kRows = 8;
     static_assert(kRows % E::kGroup == 0);
     for (std::int64_t p = 0; p < end - begin; ++p)
@@ -249,7 +251,7 @@ struct Packed {
   /// One K block of one task: `y` are its column panels' packed data.
   static void compute(const Layout& l, std::int64_t block, const Xp* x, const Yp* y,
                       std::int64_t row_begin, std::int64_t row_end, std::int64_t column_begin,
-                      std::int64_t column_end, const float* scales, Z* z) {
+                      std::int64_t column_end, const float* scales, Z* z) noexcept {
     const std::int64_t groups = blocks_of(l.depth(block), E::kGroup);
     for (std::int64_t p = column_begin; p < column_end; ++p) {
       const Yp* panel = y + (p - column_begin) * l.y_panel;

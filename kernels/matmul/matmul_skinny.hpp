@@ -66,7 +66,8 @@ struct Skinny {
   }
 
   /// kDepth groups of K of all rows side by side: [K / kRows][M][kRows], padded with zeros.
-  static void pack_x(const Layout& l, const X* x, std::int64_t begin, std::int64_t end, Xp* out) {
+  static void pack_x(const Layout& l, const X* x, std::int64_t begin, std::int64_t end,
+                     Xp* out) noexcept {
     for (std::int64_t k = begin; k < end; k += kRows)
       for (std::int64_t m = 0; m < l.s.m; ++m)
         for (std::int64_t i = 0; i < kRows; ++i)
@@ -99,7 +100,7 @@ struct Skinny {
   }
 
   static void task(const Layout& l, const Xp* x, const Y* y, std::int64_t column,
-                   std::int64_t begin, std::int64_t end, Z* sums) {
+                   std::int64_t begin, std::int64_t end, Z* sums) noexcept {
     const std::int64_t width = lesser(l.segment, l.s.n - column), whole = width / kNr * kNr;
     for (std::int64_t k = begin; k < end; k += kRows) {
       const Xp* xk = x + k * l.s.m;
