@@ -93,6 +93,7 @@ class GpuPeak final : public cuda::GpuProblem {
 
 bool supports(const KernelInfo& info, const Case& c) {
   const std::string data = c.text("data");
+  if (data.empty()) return false;  // a case of another probe
   if (data != "random" && data != "zeros")
     throw BadInput("shape: data:" + data + " (known: random, zeros)");
   return chain_of(info, c.dtype).launch != nullptr;

@@ -52,7 +52,7 @@ class GpuLaunches final : public cuda::GpuProblem {
   std::shared_ptr<void> state_;
 };
 
-bool supports(const KernelInfo&, const Case& c) { return c.dtype == "u64"; }
+bool supports(const KernelInfo&, const Case& c) { return c.dtype == "u64" && c.keys.empty(); }
 
 std::unique_ptr<Problem> bind(const KernelInfo& info, const Case&, const Caches&) {
   return std::make_unique<GpuLaunches>(*static_cast<const GpuKernel*>(info.table));
