@@ -65,6 +65,11 @@ void* Library::find(const char* symbol) const {
   return dlsym(handle_, (std::string("scipy_") + symbol).c_str());
 }
 
+void* Library::find_used(const char* symbol) const {
+  if (void* address = dlsym(RTLD_DEFAULT, symbol)) return address;
+  return dlsym(handle_, symbol);
+}
+
 std::string load(const Search& search, const std::function<void(const Library&)>& use) {
   const std::string name = search.name;
   bool absent = false;

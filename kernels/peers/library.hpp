@@ -44,9 +44,19 @@ class Library {
     if (function == nullptr) throw Unusable(std::string("has no symbol ") + symbol);
   }
 
+  /// What the library itself gets for a symbol that it uses: the program's, if it exports one, else
+  /// that of the libraries it needs. Throws Unusable if there is none.
+  template <class F>
+  void require_used(F*& function, const char* symbol) const {
+    function = reinterpret_cast<F*>(find_used(symbol));
+    if (function == nullptr) throw Unusable(std::string("finds no ") + symbol);
+  }
+
   const std::string& path() const { return path_; }
 
  private:
+  void* find_used(const char* symbol) const;
+
   void* handle_;
   std::string path_;
 };

@@ -1,7 +1,5 @@
 #include "kernels/peers/onednn.hpp"
 
-#include <omp.h>
-
 #include <array>
 #include <cstdlib>
 #include <unordered_map>
@@ -22,6 +20,8 @@ struct Api {
   Version version{};
   Handle engine = nullptr, stream = nullptr;
 
+  /// Of the OpenMP runtime that oneDNN runs on, which need not be the one linked into this program.
+  void (*omp_set_num_threads)(int);
   Status (*engine_create)(Handle*, int kind, std::size_t index);
   Status (*stream_create)(Handle*, Handle engine, unsigned flags);
   Status (*stream_wait)(Handle);
@@ -72,6 +72,7 @@ void take(const Library& library, Api& api) {
     throw Unusable("is version " + std::to_string(api.version.major) + "; known are 2 and 3");
   if (api.version.cpu_runtime != kOpenMp)
     throw Unusable("is not built for OpenMP and takes no thread count");
+  library.require_used(api.omp_set_num_threads, "omp_set_num_threads");
   library.require(api.engine_create, "dnnl_engine_create");
   library.require(api.stream_create, "dnnl_stream_create");
   library.require(api.stream_wait, "dnnl_stream_wait");
@@ -202,8 +203,7 @@ struct DnnlMatmul::Primitive {
     if (desc != nullptr) g_api.primitive_desc_destroy(desc);
   }
 
-  /// oneDNN asks OpenMP, whose functions it finds in this program first.
-  void use_threads() const { omp_set_num_threads(threads); }
+  void use_threads() const { g_api.omp_set_num_threads(threads); }
 
   Handle weights_at(const void* y) {
     Handle& memory = weights_memory[y];

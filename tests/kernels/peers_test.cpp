@@ -103,6 +103,29 @@ TEST(Peers, AreThereOrSayWhyNot) {
   holds("oneDNN", onednn().missing, onednn().label);
 }
 
+/// Threads that this process gains by a product on `threads` threads.
+std::int64_t threads_gained(int threads) {
+  const auto count = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  constexpr std::int64_t kSide = 512;
+  const std::vector<float> x(kSide * kSide, 1.0f);
+  std::vector<float> z(kSide * kSide);
+  const auto before = count();
+  DnnlMatmul(kSide, kSide, kSide, DnnlType::f32, DnnlType::f32, DnnlType::f32, false, threads)
+      .run(x.data(), x.data(), z.data());
+  return count() - before;
+}
+
+// The OpenMP runtime that oneDNN runs on is not always the one that this program calls.
+TEST(OneDnnDeathTest, RunsOnAsManyThreadsAsItIsTold) {
+  if (!onednn().missing.empty()) GTEST_SKIP() << onednn().missing;
+  testing::FLAGS_gtest_death_test_style = "threadsafe";  // in a process without any threads yet
+  EXPECT_EXIT(std::exit(threads_gained(1) == 0 && threads_gained(3) == 2 ? 0 : 1),
+              testing::ExitedWithCode(0), "");
+}
+
 #ifdef DNNL_VERSION_MAJOR
 TEST(OneDnn, IsDeclaredAsInItsHeader) {
   EXPECT_EQ(dnnl::kMaxDims, DNNL_MAX_NDIMS);
