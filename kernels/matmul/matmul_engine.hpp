@@ -70,12 +70,14 @@ struct FloatEngine {
   }
   static void pack_y(const Y* y, std::int64_t, Yp*, Yp* out) {
     if constexpr (std::is_same_v<Y, bf16>) {
-      // In the order in which load_even_odd finds the left half in the even places.
+      // In the order in which load_even_odd finds the left half in the even places. As whole words,
+      // so that the compiler sees vectors in it.
       static_assert(Vectors == 2);
-      for (int i = 0; i < kLanes; ++i) {
-        out[2 * i] = y[i];
-        out[2 * i + 1] = y[kLanes + i];
-      }
+      std::uint16_t from[2 * kLanes];
+      std::uint32_t pairs[kLanes];
+      __builtin_memcpy(from, y, sizeof from);
+      for (int i = 0; i < kLanes; ++i) pairs[i] = from[i] | std::uint32_t{from[kLanes + i]} << 16;
+      __builtin_memcpy(out, pairs, sizeof pairs);
     } else {
       __builtin_memcpy(out, y, sizeof(Y) * Vectors * kLanes);
     }
