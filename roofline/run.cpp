@@ -340,11 +340,11 @@ int run(const RunOptions& options) {
                                plan.skipped.empty() ? "" : ": " + plan.skipped.front().reason));
   }
   if (fresh) {
-    folder.emplace(RunFolder::create(options.out, machine.name, settings));
     json facts = machine.facts;
     add_advertised(facts);
-    write_atomically(folder->path() / "machine.json",
-                     facts.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+    folder.emplace(
+        RunFolder::create(options.out, machine.name, settings,
+                          facts.dump(1, ' ', false, json::error_handler_t::replace) + "\n"));
   } else {
     const fs::path file = folder->path() / "machine.json";
     const json facts = parse_json(read_text(file), file.string());
@@ -385,10 +385,12 @@ int run(const RunOptions& options) {
   }
   fmt::print("\nresults: {}\n", folder->path().string());
   std::fflush(stdout);
-  const Drawn drawn = draw(folder->path());
-  if (!drawn.note.empty()) fmt::print(stderr, "{}\n", drawn.note);
   if (!complete) {
     fmt::print(stderr, "interrupted: go on with --resume {}\n", folder->path().string());
+  }
+  if (!analysis.data.benchmarks.empty()) {
+    const Drawn drawn = draw(folder->path());
+    if (!drawn.note.empty()) fmt::print(stderr, "{}\n", drawn.note);
   }
   return complete && !failed ? 0 : 1;
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -74,15 +75,30 @@ void RunFolder::lock() {
 }
 
 RunFolder RunFolder::create(const fs::path& root, const std::string& machine,
-                            const RunSettings& settings) {
+                            const RunSettings& settings, std::string_view machine_json) {
   make_folders(root / machine);
-  for (;;) {
-    const std::string now = utc_now();
-    const fs::path path = root / machine / now;
-    if (::mkdir(path.c_str(), 0777) == 0) {
-      RunFolder folder(path, settings);
-      folder.started_ = now;
-      folder.lock();
+  // Made whole under a name that nobody looks at: a killed start leaves no half results folder.
+  const fs::path early = root / machine / fmt::format(".start.{}", ::getpid());
+  make_folders(early);
+  RunFolder folder(early, settings);
+  const auto started = [&] {
+    folder.started_ = utc_now();
+    folder.write_state("running", 0);
+  };
+  try {
+    folder.lock();
+    write_atomically(early / "machine.json", machine_json);
+    started();
+  } catch (const BadInput&) {
+    std::error_code ignored;
+    fs::remove_all(early, ignored);
+    throw;
+  }
+  for (;; started()) {
+    const fs::path path = root / machine / folder.started_;
+    if (::renameat2(AT_FDCWD, early.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0 ||
+        (errno == EINVAL && !fs::exists(path) && ::rename(early.c_str(), path.c_str()) == 0)) {
+      folder.path_ = path;
       return folder;
     }
     if (errno != EEXIST) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "roofline/bench_json.hpp"
@@ -22,10 +23,10 @@ struct RunFailure {
 
 class RunFolder {
  public:
-  /// Makes root/machine/<UTC date and time>/, which is never an old one. Throws BadInput naming the
-  /// folder that cannot be made.
+  /// Makes root/machine/<UTC date and time>/ with machine.json and run.json in it; never an old
+  /// one. Throws BadInput naming what cannot be made.
   static RunFolder create(const std::filesystem::path& root, const std::string& machine,
-                          const RunSettings& settings);
+                          const RunSettings& settings, std::string_view machine_json);
   /// Opens one that an earlier run left. Throws BadInput if it is none, if its run.json is not
   /// usable, or if a run is at work in it.
   static RunFolder resume(const std::filesystem::path& folder);

@@ -148,6 +148,20 @@ for signal in INT TERM; do
   grep -q "go on with --resume ${folder%/}" $name.err || fail "$name: does not say how to go on"
 done
 
+# Also before there is anything.
+FAKE_SLEEP=5 "$roofline" run --bin bin --out out/early --device cpu >early.out 2>early.err &
+pid=$!
+for _ in $(seq 200); do
+  grep -q '^\[0/13\]' early.err && break
+  sleep 0.05
+done
+kill -INT $pid
+wait $pid
+code=$?
+[ $code -eq 1 ] || fail "early SIGINT: exit code $code"
+check out/early/*/*/ "state['status'] == 'interrupted' and files == [] == csv('ceilings.csv')"
+grep -q 'go on with --resume' early.err || fail 'early SIGINT: does not say how to go on'
+
 # 5. A full disk: one line, exit code 2, and what was measured is whole. Needs a file system.
 mkdir full
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=160k tmpfs full 2>/dev/null; then

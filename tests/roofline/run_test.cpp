@@ -188,7 +188,7 @@ class RunFolderTest : public ::testing::Test {
 TEST_F(RunFolderTest, FinishedGroupsAndSettingsSurvive) {
   fs::path path;
   {
-    RunFolder folder = RunFolder::create(root_, "box", {true, "cpu", "", "a|b"});
+    RunFolder folder = RunFolder::create(root_, "box", {true, "cpu", "", "a|b"}, "{}");
     path = folder.path();
     EXPECT_TRUE(
         std::regex_match(path.filename().string(), std::regex(R"(\d{4}-\d\d-\d\dT\d{6}Z)")));
@@ -213,13 +213,18 @@ TEST_F(RunFolderTest, FinishedGroupsAndSettingsSurvive) {
 }
 
 TEST_F(RunFolderTest, NeverTheSameFolderTwice) {
-  RunFolder one = RunFolder::create(root_, "box", {});
-  RunFolder two = RunFolder::create(root_, "box", {});
+  RunFolder one = RunFolder::create(root_, "box", {}, "{}");
+  RunFolder two = RunFolder::create(root_, "box", {}, "{}");
   EXPECT_NE(one.path(), two.path());
+  for (const auto& entry : fs::directory_iterator(root_ / "box")) {
+    EXPECT_TRUE(fs::exists(entry.path() / "run.json")) << entry.path();
+    EXPECT_TRUE(fs::exists(entry.path() / "machine.json")) << entry.path();
+    EXPECT_NE(entry.path().filename().string()[0], '.') << entry.path();
+  }
 }
 
 TEST_F(RunFolderTest, OneRunAtATime) {
-  RunFolder one = RunFolder::create(root_, "box", {});
+  RunFolder one = RunFolder::create(root_, "box", {}, "{}");
   one.write_state("running", 1);
   EXPECT_EQ(fault(one.path()), one.path().string() + ": another run is at work in it");
 }
