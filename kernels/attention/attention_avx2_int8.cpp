@@ -10,14 +10,31 @@ namespace {
 
 constexpr float kLargest = 32767;
 
-/// Four sums of 32-bit lanes.
+/// Four sums of 32-bit lanes. Unpacking costs a quarter of vphaddd.
 __m128i sums(__m256i a, __m256i b, __m256i c, __m256i d) {
-  const __m256i s = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+  const __m256i ab = _mm256_add_epi32(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+  const __m256i cd = _mm256_add_epi32(_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
+  const __m256i s = _mm256_add_epi32(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
   return _mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
 }
 
-__m256i load16(const std::int8_t* p) {
-  return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+/// Adds the products of 16-bit pairs to `acc`. In assembly, because GCC otherwise makes all
+/// products of a tile first and spills them.
+void add_products(__m256i& acc, __m256i a, __m256i b) {
+  __m256i products;
+  asm("vpmaddwd %[b], %[a], %[products]\n\tvpaddd %[products], %[acc], %[acc]"
+      : [acc] "+x"(acc), [products] "=&x"(products)
+      : [a] "x"(a), [b] "x"(b));
+}
+
+/// Signed bytes plus 128, which unpacking with zero then widens: half the shuffles of vpmovsxbw.
+/// What it adds to a sum of products, 128 times the sum of the other factor, is taken off at the
+/// end.
+__m256i biased(__m256i bytes) { return _mm256_xor_si256(bytes, _mm256_set1_epi8(-128)); }
+
+/// 16 bytes in both halves.
+__m256i load_twice(const std::int8_t* p) {
+  return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 
 /// The steps of Group on integers. Lanes hold at most head_dim / 16 (scores) and kBlock / 2
@@ -28,7 +45,7 @@ class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
   using Base::a_, Base::p_, Base::q_, Base::acc_, Base::rescale_, Base::kHeads, Base::kBlock;
   static constexpr int kTokens = 8 / kHeads;   ///< tokens of a score tile
   static constexpr int kVectors = 8 / kHeads;  ///< vectors of 8 dimensions of a value tile
-  static_assert(kBlock % kTokens == 0 && kBlock % 2 == 0 && kBlock <= 256 && H % 16 == 0);
+  static_assert(kBlock % kTokens == 0 && kBlock % 2 == 0 && kBlock <= 128 && H % 32 == 0);
 
  public:
   IntegerGroup(const Args<T>& a, const float* q, int heads) : Base(a, q, heads) {
@@ -38,10 +55,18 @@ class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
         const float x = fabsf(q_[g * H + d]);
         largest = x > largest ? x : largest;
       }
-      for (int d = 0; d < H; ++d)
-        integer_q_[g * H + d] =
-            static_cast<std::int16_t>(lrintf(q_[g * H + d] * (kLargest / largest)));
-      for (int i = g; i < 8; i += G) q_step_[i] = largest / kLargest;
+      int sum = 0;
+      for (int d = 0; d < H; ++d) {
+        // In the order of unpacking 32 bytes: 0-7 and 16-23, then 8-15 and 24-31.
+        const int in = d % 32, from = d / 32 * 32 + in / 16 * 8 + in % 8 + in / 8 % 2 * 16;
+        const int rounded = static_cast<int>(lrintf(q_[g * H + from] * (kLargest / largest)));
+        integer_q_[g * H + d] = static_cast<std::int16_t>(rounded);
+        sum += rounded;
+      }
+      for (int i = g; i < 8; i += G) {
+        q_step_[i] = largest / kLargest;
+        q_bias_[i] = 128 * sum;
+      }
     }
   }
 
@@ -60,8 +85,9 @@ class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
     }
     this->prefetch(a_.k, a_.k_scale, tiled, kBlock);
     const __m256 step = _mm256_load_ps(q_step_);
+    const __m256i bias = _mm256_load_si256(reinterpret_cast<const __m256i*>(q_bias_));
     for (int i = 0; i < count * G; i += 8) {
-      const __m256i sum = _mm256_castps_si256(_mm256_load_ps(p_ + i));
+      const __m256i sum = _mm256_sub_epi32(_mm256_castps_si256(_mm256_load_ps(p_ + i)), bias);
       _mm256_store_ps(p_ + i, _mm256_mul_ps(_mm256_cvtepi32_ps(sum), step));
     }
     this->scale_tokens(a_.k_scale, rows, count);
@@ -70,15 +96,15 @@ class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
 
   void values(const std::int64_t* rows, int count) {
     round_weights(count);
-    std::int64_t pairs[kBlock];  // rows two by two; an odd last one with itself, at weight 0
-    for (int t = 0; t < count; ++t) pairs[t] = rows[t];
-    if (count % 2 != 0) pairs[count] = rows[count - 1];
+    std::int64_t at[kBlock];  // bytes; an odd last token comes with itself, at weight 0
+    for (int t = 0; t < count; ++t) at[t] = rows[t] * H;
+    if (count % 2 != 0) at[count] = at[count - 1];
     constexpr int kTiles = H / (8 * kVectors) > 0 ? H / (8 * kVectors) : 1;
     for (int tile = 0; tile < kTiles; ++tile) {
       const int d = tile * 8 * kVectors;
       for (int g = 0; g < G; g += kHeads)
-        value_tile(a_.v + d, pairs, (count + 1) / 2, integer_p_ + g, rescale_ + g, p_step_ + g,
-                   acc_ + g * H + d);
+        value_tile(a_.v + d, at, (count + 1) / 2, integer_p_ + g, rescale_ + g, p_step_ + g,
+                   p_bias_ + g, acc_ + g * H + d);
       this->prefetch(a_.v, a_.v_scale, kBlock * tile / kTiles, kBlock * (tile + 1) / kTiles);
     }
   }
@@ -96,17 +122,25 @@ class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
       for (int g = 0; g < kHeads; ++g) acc[t][g] = _mm256_setzero_si256();
     }
 #pragma GCC unroll 1
-    for (int d = 0; d < H; d += 16) {
+    for (int d = 0; d < H; d += 32) {
       __m256i key[kTokens];
 #pragma GCC unroll 8
-      for (int t = 0; t < kTokens; ++t) key[t] = load16(row[t] + d);
-#pragma GCC unroll 8
-      for (int g = 0; g < kHeads; ++g) {
-        __m256i query = _mm256_load_si256(reinterpret_cast<const __m256i*>(q + g * H + d));
-        asm("" : "+x"(query));  // as a memory operand it would be loaded for every token
+      for (int t = 0; t < kTokens; ++t)
+        key[t] = biased(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(row[t] + d)));
+#pragma GCC unroll 2
+      for (int half = 0; half < 2; ++half) {
+        __m256i wide[kTokens];
 #pragma GCC unroll 8
         for (int t = 0; t < kTokens; ++t)
-          acc[t][g] = _mm256_add_epi32(acc[t][g], _mm256_madd_epi16(key[t], query));
+          wide[t] = half == 0 ? _mm256_unpacklo_epi8(key[t], _mm256_setzero_si256())
+                              : _mm256_unpackhi_epi8(key[t], _mm256_setzero_si256());
+#pragma GCC unroll 8
+        for (int g = 0; g < kHeads; ++g) {
+          const __m256i query =
+              _mm256_load_si256(reinterpret_cast<const __m256i*>(q + g * H + d + 16 * half));
+#pragma GCC unroll 8
+          for (int t = 0; t < kTokens; ++t) add_products(acc[t][g], wide[t], query);
+        }
       }
     }
 #pragma GCC unroll 2
@@ -133,33 +167,41 @@ class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
     for (int i = 0; i < end; i += 8)
       _mm256_store_si256(reinterpret_cast<__m256i*>(rounded + i),
                          _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_load_ps(p_ + i), inverse)));
+    for (int g = 0; g < G; ++g) p_bias_[g] = 0;
     for (int t = 0; t < count; t += 2)
-      for (int g = 0; g < G; ++g)
-        integer_p_[t / 2 * G + g] = rounded[t * G + g] | rounded[(t + 1) * G + g] << 16;
+      for (int g = 0; g < G; ++g) {
+        const std::int32_t first = rounded[t * G + g], second = rounded[(t + 1) * G + g];
+        integer_p_[t / 2 * G + g] = first | second << 16;
+        p_bias_[g] += 128 * (first + second);
+      }
   }
 
-  [[gnu::noinline]] static void value_tile(const std::int8_t* v, const std::int64_t* rows,
-                                           int pairs, const std::int32_t* p, const float* rescale,
-                                           const float* step, float* out) {
+  [[gnu::noinline]] static void value_tile(const std::int8_t* v, const std::int64_t* at, int pairs,
+                                           const std::int32_t* p, const float* rescale,
+                                           const float* step, const std::int32_t* bias,
+                                           float* out) {
     __m256i acc[kHeads][kVectors];
 #pragma GCC unroll 8
     for (int i = 0; i < kHeads; ++i)
 #pragma GCC unroll 8
       for (int j = 0; j < kVectors; ++j) acc[i][j] = _mm256_setzero_si256();
+    // Bytes 0-7 to the words of the lower half, 8-15 to those of the upper; 0x80 makes a zero.
+    const __m256i widen =
+        _mm256_add_epi8(_mm256_set1_epi16(static_cast<short>(0x8000)),
+                        _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
 #pragma GCC unroll 1
     for (int t = 0; t < pairs; ++t, p += G) {
-      const std::int8_t *even = v + rows[2 * t] * H, *odd = v + rows[2 * t + 1] * H;
+      const std::int8_t *even = v + at[2 * t], *odd = v + at[2 * t + 1];
 #pragma GCC unroll 8
       for (int j = 0; j < kVectors; j += 2) {
-        const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(even + 8 * j));
-        const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(odd + 8 * j));
-        const __m256i low = _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(a, b));
-        const __m256i high = _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(a, b));
+        const __m256i a = load_twice(even + 8 * j), b = load_twice(odd + 8 * j);
+        const __m256i low = _mm256_shuffle_epi8(biased(_mm256_unpacklo_epi8(a, b)), widen);
+        const __m256i high = _mm256_shuffle_epi8(biased(_mm256_unpackhi_epi8(a, b)), widen);
 #pragma GCC unroll 8
         for (int i = 0; i < kHeads; ++i) {
           const __m256i weight = _mm256_set1_epi32(p[i]);
-          acc[i][j] = _mm256_add_epi32(acc[i][j], _mm256_madd_epi16(weight, low));
-          acc[i][j + 1] = _mm256_add_epi32(acc[i][j + 1], _mm256_madd_epi16(weight, high));
+          add_products(acc[i][j], weight, low);
+          add_products(acc[i][j + 1], weight, high);
         }
       }
     }
@@ -167,16 +209,18 @@ class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
     for (int i = 0; i < kHeads; ++i)
 #pragma GCC unroll 8
       for (int j = 0; j < kVectors; ++j) {
-        float* at = out + i * H + j * 8;
-        const __m256 old = _mm256_mul_ps(_mm256_load_ps(at), _mm256_set1_ps(rescale[i]));
-        _mm256_store_ps(
-            at, _mm256_fmadd_ps(_mm256_cvtepi32_ps(acc[i][j]), _mm256_set1_ps(step[i]), old));
+        float* to = out + i * H + j * 8;
+        const __m256i sum = _mm256_sub_epi32(acc[i][j], _mm256_set1_epi32(bias[i]));
+        const __m256 old = _mm256_mul_ps(_mm256_load_ps(to), _mm256_set1_ps(rescale[i]));
+        _mm256_store_ps(to, _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), _mm256_set1_ps(step[i]), old));
       }
   }
 
   alignas(64) std::int16_t integer_q_[G * H];
   alignas(64) std::int32_t integer_p_[kBlock / 2 * G];
-  alignas(64) float q_step_[8], p_step_[8];  ///< head g in the lanes g, g + G, …
+  /// Value of a unit, and 128 times the sum in units; head g in the lanes g, g + G, …
+  alignas(64) float q_step_[8], p_step_[8];
+  alignas(64) std::int32_t q_bias_[8], p_bias_[8];
 };
 
 }  // namespace
