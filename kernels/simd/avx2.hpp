@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/dtype.hpp"
+#include "kernels/simd/opaque.hpp"
 
 namespace kernels {
 namespace {
@@ -81,13 +82,19 @@ struct Avx2 {
     }
     /// p[0..3] = the sums of a, b, c and d.
     static void store_sums(float* p, V a, V b, V c, V d) {
-      const V s = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+      // Unpacking costs a quarter of vhaddps.
+      const V ab = add(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+      const V cd = add(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+      const V s =
+          add(_mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(ab), _mm256_castps_pd(cd))),
+              _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(ab), _mm256_castps_pd(cd))));
       _mm_storeu_ps(p, _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1)));
     }
     /// 16 values as two vectors: the even ones, then the odd ones. One load and two cheap
     /// operations where two widening loads would cost four.
     static void load_even_odd(const bf16* p, V& even, V& odd) {
-      const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+      __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+      opaque(w);  // or GCC loads it once more, as the mask's memory operand
       even = _mm256_castsi256_ps(_mm256_slli_epi32(w, 16));
       odd = _mm256_castsi256_ps(
           _mm256_and_si256(w, _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
@@ -108,7 +115,7 @@ struct Avx2 {
   struct S8 {
     using V = __m256i;
     static constexpr int kWidth = 32;
-    /// Each step adds at most 4 * 128 * 128 to a lane.
+    /// Steps between two sums: each adds at most 4 * 128 * 128 to a lane.
     static constexpr int kMaxSteps = 1 << 14;
     static V zero() { return _mm256_setzero_si256(); }
     static V dot(V acc, const std::int8_t* x, const std::int8_t* y) {
@@ -118,12 +125,13 @@ struct Avx2 {
       acc = _mm256_add_epi32(acc, _mm256_madd_epi16(widen(x), widen(y)));
       return _mm256_add_epi32(acc, _mm256_madd_epi16(widen(x + 16), widen(y + 16)));
     }
+    static V add(V a, V b) { return _mm256_add_epi32(a, b); }
     static std::int64_t sum(V v) {
-      alignas(32) std::int32_t lanes[8];
-      _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), v);
-      std::int64_t total = 0;
-      for (const std::int32_t lane : lanes) total += lane;
-      return total;
+      const __m256i wide = _mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(v)),
+                                            _mm256_cvtepi32_epi64(_mm256_extracti128_si256(v, 1)));
+      const __m128i h =
+          _mm_add_epi64(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
+      return _mm_cvtsi128_si64(h) + _mm_extract_epi64(h, 1);
     }
   };
 };

@@ -94,7 +94,8 @@ struct Avx512 {
     }
     /// 32 values as two vectors: the even ones, then the odd ones.
     static void load_even_odd(const bf16* p, V& even, V& odd) {
-      const __m512i w = _mm512_loadu_si512(p);
+      __m512i w = _mm512_loadu_si512(p);
+      opaque(w);  // or GCC loads it once more, as the mask's memory operand
       even = _mm512_castsi512_ps(_mm512_slli_epi32(w, 16));
       odd = _mm512_castsi512_ps(
           _mm512_and_si512(w, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
@@ -107,7 +108,7 @@ struct Avx512 {
   struct S8 {
     using V = __m512i;
     static constexpr int kWidth = 64;
-    /// Each step adds at most 4 * 128 * 128 to a lane.
+    /// Steps between two sums: each adds at most 4 * 128 * 128 to a lane.
     static constexpr int kMaxSteps = 1 << 14;
     static V zero() { return _mm512_setzero_si512(); }
     static V dot(V acc, const std::int8_t* x, const std::int8_t* y) {
@@ -117,12 +118,16 @@ struct Avx512 {
       acc = _mm512_add_epi32(acc, _mm512_madd_epi16(widen(x), widen(y)));
       return _mm512_add_epi32(acc, _mm512_madd_epi16(widen(x + 32), widen(y + 32)));
     }
+    static V add(V a, V b) { return _mm512_add_epi32(a, b); }
     static std::int64_t sum(V v) {
-      alignas(64) std::int32_t lanes[16];
-      _mm512_store_si512(lanes, v);
-      std::int64_t total = 0;
-      for (const std::int32_t lane : lanes) total += lane;
-      return total;
+      const auto wide = [](__m256i half) {
+        return _mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(half)),
+                                _mm256_cvtepi32_epi64(_mm256_extracti128_si256(half, 1)));
+      };
+      const __m256i q =
+          _mm256_add_epi64(wide(_mm512_castsi512_si256(v)), wide(_mm512_extracti64x4_epi64(v, 1)));
+      const __m128i h = _mm_add_epi64(_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1));
+      return _mm_cvtsi128_si64(h) + _mm_extract_epi64(h, 1);
     }
   };
 };

@@ -17,13 +17,16 @@ struct Avx512Vnni {
       __m512i shifted, excess;
     };
     static constexpr int kWidth = 64;
-    /// Each step adds at most 4 * 255 * 128 to a lane: 2^14 steps stay below 2^31.
+    /// Steps between two sums: each adds at most 4 * 255 * 128 to a lane, 2^14 stay below 2^31.
     static constexpr int kMaxSteps = 1 << 14;
     static V zero() { return {_mm512_setzero_si512(), _mm512_setzero_si512()}; }
     static V dot(V acc, const std::int8_t* x, const std::int8_t* y) {
       const __m512i top = _mm512_set1_epi8(-128), b = _mm512_loadu_si512(y);
       return {_mm512_dpbusd_epi32(acc.shifted, _mm512_xor_si512(_mm512_loadu_si512(x), top), b),
               _mm512_dpbusd_epi32(acc.excess, top, b)};
+    }
+    static V add(V a, V b) {
+      return {Avx512::S8::add(a.shifted, b.shifted), Avx512::S8::add(a.excess, b.excess)};
     }
     static std::int64_t sum(V v) { return Avx512::S8::sum(v.shifted) - Avx512::S8::sum(v.excess); }
   };

@@ -91,7 +91,7 @@ struct Neon {
   struct S8 {
     using V = int32x4_t;
     static constexpr int kWidth = 16;
-    /// Each step adds at most 4 * 128 * 128 to a lane.
+    /// Steps between two sums: each adds at most 4 * 128 * 128 to a lane.
     static constexpr int kMaxSteps = 1 << 14;
     static V zero() { return vdupq_n_s32(0); }
     static V dot(V acc, const std::int8_t* x, const std::int8_t* y) {
@@ -99,6 +99,7 @@ struct Neon {
       acc = vpadalq_s16(acc, vmull_s8(vget_low_s8(a), vget_low_s8(b)));
       return vpadalq_s16(acc, vmull_high_s8(a, b));
     }
+    static V add(V a, V b) { return vaddq_s32(a, b); }
     static std::int64_t sum(V v) { return vaddlvq_s32(v); }
   };
 };
