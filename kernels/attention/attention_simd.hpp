@@ -405,7 +405,7 @@ void attend_split(const Args<T>& a) {
                                chunks * (H + 2));
       }
       if (chunks > 1) {
-#pragma omp for
+#pragma omp for nowait
         for (std::int64_t head = 0; head < a.batch * a.heads; ++head)
           combine<F, H>(a.scratch + head * chunks * (H + 2), chunks, a.out + head * H);
       }
