@@ -122,7 +122,7 @@ std::int64_t threads_gained(int threads) {
 TEST(OneDnnDeathTest, RunsOnAsManyThreadsAsItIsTold) {
   if (!onednn().missing.empty()) GTEST_SKIP() << onednn().missing;
   testing::FLAGS_gtest_death_test_style = "threadsafe";  // in a process without any threads yet
-  EXPECT_EXIT(std::exit(threads_gained(1) == 0 && threads_gained(3) == 2 ? 0 : 1),
+  EXPECT_EXIT(_exit(threads_gained(1) == 0 && threads_gained(3) == 2 ? 0 : 1),
               testing::ExitedWithCode(0), "");
 }
 
