@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
+#include <memory>
 #include <sstream>
 #include <vector>
 
@@ -86,8 +86,13 @@ class Attention final : public Problem {
     scratch_ =
         Buffer<float>(scratch_floats(s, c.threads), c.threads, [](std::int64_t) { return 0.0f; });
     const std::int64_t rows = s.batch * sequence_pages_ * s.kv_heads * page_tokens_;
-    cache_.resize(slots_);
-    for (auto& slot : cache_) fill(slot, rows, root3);
+    cache_ = last_.lock();
+    if (cache_ == nullptr || cache_->made_for != made_for()) {
+      cache_ = std::make_shared<Cache>(Cache{.made_for = made_for(), .slots = {}});
+      cache_->slots.resize(slots_);
+      for (auto& slot : cache_->slots) fill(slot, rows, root3);
+      last_ = cache_;
+    }
   }
 
   void run(std::int64_t first, std::int64_t count) override {
@@ -127,13 +132,22 @@ class Attention final : public Problem {
   }
 
  private:
-  struct Cache {
+  struct Slot {
     Buffer<T> k, v;
     Buffer<float> k_scale, v_scale;
   };
+  /// Shared by the variants that are bound to one case after another, as filling hundreds of
+  /// megabytes takes longer than timing them.
+  struct Cache {
+    std::string made_for;
+    std::vector<Slot> slots;
+  };
+  static inline std::weak_ptr<Cache> last_;
+
+  std::string made_for() const { return case_.name() + "/" + std::to_string(slots_); }
 
   /// Every slot holds the same values: it is other memory, which is what a cold run needs.
-  void fill(Cache& to, std::int64_t rows, float root3) {
+  void fill(Slot& to, std::int64_t rows, float root3) {
     const auto value = [&](std::uint64_t seed, float amplitude) {
       return [=](std::int64_t i) {
         if constexpr (kScaled<T>)
@@ -144,11 +158,12 @@ class Attention final : public Problem {
     };
     const int threads = case_.threads;
     const std::int64_t n = rows * shape_.head_dim;
-    if (&to == &cache_.front()) {
+    if (&to == &cache_->slots.front()) {
       to.k = Buffer<T>(n, threads, value(2, root3));
       to.v = Buffer<T>(n, threads, value(3, 1.0f));
     } else {
-      const T *k = cache_.front().k.data(), *v = cache_.front().v.data();
+      const Slot& first = cache_->slots.front();
+      const T *k = first.k.data(), *v = first.v.data();
       to.k = Buffer<T>(n, threads, [=](std::int64_t i) { return k[i]; });
       to.v = Buffer<T>(n, threads, [=](std::int64_t i) { return v[i]; });
     }
@@ -161,10 +176,10 @@ class Attention final : public Problem {
       to.k_scale = Buffer<float>(rows, threads, scale(4, root3));
       to.v_scale = Buffer<float>(rows, threads, scale(5, 1.0f));
     }
-    if (&to == &cache_.front()) place_marks(to);
+    if (&to == &cache_->slots.front()) place_marks(to);
   }
 
-  void place_marks(Cache& cache) {
+  void place_marks(Slot& cache) {
     const Shape& s = shape_;
     const std::int64_t group = s.heads / s.kv_heads;
     const std::array<std::int64_t, 4> marks = {0, kPage - 1, kPage, s.context - 1};
@@ -196,7 +211,7 @@ class Attention final : public Problem {
   }
 
   Args<T> args(std::int64_t slot) const {
-    const Cache& cache = cache_[slot];
+    const Slot& cache = cache_->slots[slot];
     const Shape& s = shape_;
     return {.batch = s.batch,
             .context = s.context,
@@ -220,7 +235,7 @@ class Attention final : public Problem {
   /// One head in double. Empty when right.
   std::string check_head(std::int64_t head) const {
     const Shape& s = shape_;
-    const Cache& cache = cache_[slots_ - 1];
+    const Slot& cache = cache_->slots.back();
     const std::int64_t b = head / s.heads, kv_head = head % s.heads / (s.heads / s.kv_heads);
     const float* q = q_.data() + head * s.head_dim;
     const double scale = 1 / std::sqrt(static_cast<double>(s.head_dim));
@@ -285,7 +300,7 @@ class Attention final : public Problem {
   std::int64_t slots_ = 1, page_tokens_ = 0, sequence_pages_ = 0;
   Buffer<std::int32_t> table_;
   Buffer<float> q_, out_, scratch_;
-  std::vector<Cache> cache_;
+  std::shared_ptr<Cache> cache_;
 };
 
 /// Calls `with(kernel, function)` for the variant's function of that dtype.
