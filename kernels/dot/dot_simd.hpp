@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/dot/dot.hpp"
+#include "kernels/simd/opaque.hpp"
 
 namespace kernels::dot {
 namespace {
@@ -45,9 +46,11 @@ float dot_bf16_widened(const bf16* x, const bf16* y, std::int64_t n) {
   for (; i + kStep <= n; i += kStep)
 #pragma GCC unroll 4
     for (int c = 0; c < kChains; ++c) {
+      typename F::V xs = F::load_pairs(x + i + c * kPair), ys = F::load_pairs(y + i + c * kPair);
+      opaque(xs), opaque(ys);  // or GCC loads each once more, as a memory operand of the mask
       typename F::V xe, xo, ye, yo;
-      F::load_even_odd(x + i + c * kPair, xe, xo);
-      F::load_even_odd(y + i + c * kPair, ye, yo);
+      F::even_odd(xs, xe, xo);
+      F::even_odd(ys, ye, yo);
       acc[c] = F::fma(xe, ye, acc[c]);
       acc[kChains + c] = F::fma(xo, yo, acc[kChains + c]);
     }

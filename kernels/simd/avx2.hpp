@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "kernels/dtype.hpp"
-#include "kernels/simd/opaque.hpp"
 
 namespace kernels {
 namespace {
@@ -93,8 +92,13 @@ struct Avx2 {
     /// 16 values as two vectors: the even ones, then the odd ones. One load and two cheap
     /// operations where two widening loads would cost four.
     static void load_even_odd(const bf16* p, V& even, V& odd) {
-      __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-      opaque(w);  // or GCC loads it once more, as the mask's memory operand
+      even_odd(load_pairs(p), even, odd);
+    }
+    static V load_pairs(const bf16* p) {
+      return _mm256_castsi256_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+    }
+    static void even_odd(V pairs, V& even, V& odd) {
+      const __m256i w = _mm256_castps_si256(pairs);
       even = _mm256_castsi256_ps(_mm256_slli_epi32(w, 16));
       odd = _mm256_castsi256_ps(
           _mm256_and_si256(w, _mm256_set1_epi32(static_cast<int>(0xffff0000u))));

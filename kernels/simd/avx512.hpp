@@ -94,8 +94,11 @@ struct Avx512 {
     }
     /// 32 values as two vectors: the even ones, then the odd ones.
     static void load_even_odd(const bf16* p, V& even, V& odd) {
-      __m512i w = _mm512_loadu_si512(p);
-      opaque(w);  // or GCC loads it once more, as the mask's memory operand
+      even_odd(load_pairs(p), even, odd);
+    }
+    static V load_pairs(const bf16* p) { return _mm512_castsi512_ps(_mm512_loadu_si512(p)); }
+    static void even_odd(V pairs, V& even, V& odd) {
+      const __m512i w = _mm512_castps_si512(pairs);
       even = _mm512_castsi512_ps(_mm512_slli_epi32(w, 16));
       odd = _mm512_castsi512_ps(
           _mm512_and_si512(w, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));

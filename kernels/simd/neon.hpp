@@ -77,8 +77,13 @@ struct Neon {
     }
     /// 8 values as two vectors: the even ones, then the odd ones.
     static void load_even_odd(const bf16* p, V& even, V& odd) {
-      const uint32x4_t w =
-          vreinterpretq_u32_u16(vld1q_u16(reinterpret_cast<const std::uint16_t*>(p)));
+      even_odd(load_pairs(p), even, odd);
+    }
+    static V load_pairs(const bf16* p) {
+      return vreinterpretq_f32_u16(vld1q_u16(reinterpret_cast<const std::uint16_t*>(p)));
+    }
+    static void even_odd(V pairs, V& even, V& odd) {
+      const uint32x4_t w = vreinterpretq_u32_f32(pairs);
       even = vreinterpretq_f32_u32(vshlq_n_u32(w, 16));
       odd = vreinterpretq_f32_u32(vandq_u32(w, vdupq_n_u32(0xffff0000u)));
     }
