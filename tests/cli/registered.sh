@@ -5,19 +5,21 @@ set -euo pipefail
 
 # check KERNELS_DIR: prints what is wrong, one line each.
 check() {
-  local kernels=$1 file op name variant isa needs registered files
-  registered=$(sed -nE 's/^(GPU_)?KERNEL\(([a-z0-9_]+), ([a-z0-9_]+), ([a-z0-9_]+).*/\2 \3 \4/p' \
-    "$kernels/kernels.def")
-  files=
+  local kernels=$1 file op name variant key isa line
+  local -A needs=() files=()
+  while read -r line; do
+    [[ $line =~ ^(GPU_)?KERNEL\(([a-z0-9_]+),\ ([a-z0-9_]+),\ ([a-z0-9_]+) ]] || continue
+    needs[${BASH_REMATCH[2]} ${BASH_REMATCH[3]}]=${BASH_REMATCH[4]}
+  done <"$kernels/kernels.def"
   for file in "$kernels"/*/*.cpp "$kernels"/*/*.cu; do
     [[ -e $file ]] || continue
-    op=$(basename "$(dirname "$file")")
-    name=$(basename "${file%.*}")
+    op=${file%/*} op=${op##*/}
+    name=${file##*/} name=${name%.*}
     [[ $name == "${op}"_* && ! $name =~ _(op|ref|cases)$ ]] || continue
     variant=${name#"${op}"_}
-    files+="$op $variant"$'\n'
-    needs=$(awk -v op="$op" -v v="$variant" '$1 == op && $2 == v {print $3}' <<<"$registered")
-    if [[ -z $needs ]]; then
+    key="$op $variant"
+    files[$key]=$file
+    if [[ -z ${needs[$key]:-} ]]; then
       echo "$file: no line in kernels.def"
       continue
     fi
@@ -27,13 +29,13 @@ check() {
       $name =~ _(avx512_bf16|avx512_vnni|avx512|avx_vnni|avx2|neon_dotprod|neon_bf16|neon)(_|$) ]]; then
       isa=${BASH_REMATCH[1]}
     fi
-    if [[ -n $isa && $isa != "$needs" || -z $isa && $needs =~ ^(avx|neon) ]]; then
-      echo "$file: compiled for '${isa:-the baseline}', but kernels.def says it needs '$needs'"
+    if [[ -n $isa && $isa != "${needs[$key]}" || -z $isa && ${needs[$key]} =~ ^(avx|neon) ]]; then
+      echo "$file: compiled for '${isa:-the baseline}', but kernels.def says it needs '${needs[$key]}'"
     fi
   done
-  while read -r op variant _; do
-    grep -qx "$op $variant" <<<"$files" || echo "kernels.def: ($op, $variant) has no file"
-  done <<<"$registered"
+  for key in "${!needs[@]}"; do
+    [[ -n ${files[$key]:-} ]] || echo "kernels.def: (${key/ /, }) has no file"
+  done
 }
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
