@@ -20,6 +20,9 @@ inline constexpr double kPlateauTolerance = 0.10;
 /// What the observed clock is worth: chain and FMA clocks of neighbouring windows differ by up to
 /// 6 % (rarely), so a result is above theory, or above its roof, only beyond this share.
 inline constexpr double kClockUncertainty = 0.03;
+/// Scattered samples excuse a point above its roof up to this share, not more: what scatters wider
+/// is no ceiling, and the point must not be believed either.
+inline constexpr double kLargestUncertainty = 0.10;
 
 /// One row of ceilings.csv; see kCeilingsColumns.
 struct Ceiling {

@@ -113,7 +113,8 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
   const auto beyond = [&](double seconds, const Ceiling* roof) {
     if (!roof) return false;
     const double high = std::isnan(roof->measured_high) ? roof->value() : roof->measured_high;
-    return slowest * (1 + kClockUncertainty) < seconds * roof->value() / high;
+    return slowest * (1 + kClockUncertainty) < seconds * roof->value() / high ||
+           common.time_s * (1 + kLargestUncertainty) < seconds;
   };
   bool impossible = beyond(t_math, compute) || slowest * (1 + kClockUncertainty) < t_launch;
   for (const LevelTime& time : times) impossible = impossible || beyond(time.seconds, time.roof);

@@ -67,6 +67,7 @@ class Runner {
       benchmarks_left_ += group->benchmarks();
       processes_left_ += group->units.size();
     }
+    first_sample_s_ = sample_time(0);
     progress_.emplace(expected_s(benchmarks_left_, processes_left_));
   }
 
@@ -74,7 +75,7 @@ class Runner {
   bool measure() {
     folder_.write_state("running", total_);
     for (const Group* group : groups_) {
-      sample_s_ = sample_time();
+      sample_s_ = sample_time(progress_->elapsed_s());
       expected_of_group_ = expected_s(group->benchmarks(), group->units.size());
       if (!measure_group(*group)) {
         progress_->clear();
@@ -101,16 +102,17 @@ class Runner {
 
   double samples() const { return effort_.rounds * effort_.repetitions; }
 
+  /// As it looks at the start, so that the parts add up to the whole.
   double expected_s(std::size_t benchmarks, std::size_t processes) const {
     return static_cast<double>(processes) * effort_.rounds * kProcessCost_s +
-           static_cast<double>(benchmarks) * samples() * sample_s_ * kSampleCost;
+           static_cast<double>(benchmarks) * samples() * first_sample_s_ * kSampleCost;
   }
 
   /// Spreads what is left of the budget over the benchmarks that are left, so that slow ones early
   /// on do not make the whole late.
-  double sample_time() const {
+  double sample_time(double elapsed_s) const {
     if (effort_.budget_s == 0) return effort_.longest_sample_s;
-    const double left = effort_.budget_s - progress_->elapsed_s() -
+    const double left = effort_.budget_s - elapsed_s -
                         static_cast<double>(processes_left_) * effort_.rounds * kProcessCost_s;
     const double each = left / (static_cast<double>(benchmarks_left_) * samples() * kSampleCost);
     return std::clamp(each, effort_.shortest_sample_s, effort_.longest_sample_s);
@@ -272,7 +274,7 @@ class Runner {
   std::optional<Progress> progress_;
   std::vector<const Group*> groups_;  ///< to be measured
   std::size_t finished_ = 0, total_ = 0, benchmarks_left_ = 0, processes_left_ = 0;
-  double sample_s_ = 0.05, expected_done_ = 0, expected_of_group_ = 0;
+  double first_sample_s_ = 0, sample_s_ = 0, expected_done_ = 0, expected_of_group_ = 0;
   std::map<std::string, Result> results_;  ///< of the group at work, by benchmark
   json context_;
 };

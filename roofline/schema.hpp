@@ -122,7 +122,8 @@ inline constexpr Column kRooflineColumns[] = {
     {"peer", "", "the fastest library on the same work"},
     {"peer_ratio", "1", "its median time / this one's; above 1 this one is faster"},
     {"verdict", "",
-     "ok; at-roof: above 1 within the uncertainty; above-roof: beyond it, not to be plotted; "
+     "ok; at-roof: above 1 within the uncertainty (3 % of clock, both intervals, 10 % in all); "
+     "above-roof: beyond it, not to be plotted; "
      "impossible: faster than t_lower_s because of another row of this benchmark; no-roof: a "
      "ceiling it needs is not known"},
 };

@@ -111,6 +111,12 @@ TEST(Overlay, TheIntervalsOfPointAndCeilingCount) {
   EXPECT_EQ(overlay(rows, limits)[0].verdict, "above-roof");
   limits[0].measured_high = 104e9;
   EXPECT_EQ(overlay(rows, limits)[0].verdict, "at-roof");
+  // A ceiling that scatters excuses no more than 10 %.
+  limits[0].measured_high = 500e9;
+  rows[0].times_s = {9.2e-3};
+  EXPECT_EQ(overlay(rows, limits)[0].verdict, "at-roof");
+  rows[0].times_s = {9e-3};
+  EXPECT_EQ(overlay(rows, limits)[0].verdict, "above-roof");
 }
 
 TEST(Overlay, FasterThanAnotherLevelAllowsIsImpossible) {
