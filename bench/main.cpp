@@ -1,4 +1,5 @@
-// The main of every bench program; BENCH_OPERATIONS (from CMake) names the operations it holds.
+#include "bench/main.hpp"
+
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -67,7 +68,7 @@ class Reporter final : public benchmark::ConsoleReporter {
   int wrong_ = 0;
 };
 
-int run_main(int argc, char** argv) {
+int run(int argc, char** argv, const std::string& operations) {
   bench::Options options;
   std::string suite = "full", device = "all";
   bool list = false;
@@ -106,7 +107,7 @@ int run_main(int argc, char** argv) {
   if (options.threads > caches.cores)
     throw kernels::BadInput(
         fmt::format("--threads: {} asked for, {} usable here", options.threads, caches.cores));
-  const auto entries = bench::list_entries(split(BENCH_OPERATIONS), options, caches, gpu);
+  const auto entries = bench::list_entries(split(operations), options, caches, gpu);
   if (list) {
     fmt::print("{}\n", bench::to_json(entries));
     return 0;
@@ -148,9 +149,9 @@ int run_main(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int bench::run_main(int argc, char** argv, const std::string& operations) {
   try {
-    return run_main(argc, argv);
+    return run(argc, argv, operations);
   } catch (const kernels::BadInput& e) {
     fmt::print(stderr, "{}: {}\n", argv[0], e.what());
     return 2;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: build.sh BUILD_DIR [cmake flags…]
+# usage: build.sh BUILD_DIR [cmake flags…] [-- targets…]
 # Configures and builds quietly: one progress line on a terminal, all else in BUILD_DIR/build.log,
 # which is shown when something fails.
 set -euo pipefail
@@ -7,6 +7,13 @@ set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$1
 shift
+flags=()
+while (($# > 0)) && [[ $1 != -- ]]; do
+  flags+=("$1")
+  shift
+done
+targets=()
+if (($# > 1)); then targets=(--target "${@:2}"); fi
 mkdir -p "$build"
 log=$build/build.log
 : >"$log"
@@ -43,8 +50,8 @@ progress() {
   return 0
 }
 
-cmake -S "$repo" -B "$build" "${generator[@]}" "$@" >>"$log" 2>&1 || failed 'Configuring'
+cmake -S "$repo" -B "$build" "${generator[@]}" "${flags[@]}" >>"$log" 2>&1 || failed 'Configuring'
 grep -E '^-- (GPU half|Left out|Without)' "$log" | sed 's/^-- //' || true
 [[ -t 1 ]] || echo "Building in $build"
-NINJA_STATUS='[%f/%t] ' cmake --build "$build" -j "$jobs" 2>&1 | tee -a "$log" | progress ||
+NINJA_STATUS='[%f/%t] ' cmake --build "$build" -j "$jobs" "${targets[@]}" 2>&1 | tee -a "$log" | progress ||
   failed 'The build'

@@ -8,9 +8,9 @@ usage: test.sh [STAGE…]
 
 Stages, all by default, in this order:
   format  clang-format 14 on every source file
-  clang   Clang build (no CUDA), unit and CLI tests
-  asan    GCC build under AddressSanitizer and UndefinedBehaviorSanitizer, the same tests
-  tsan    Clang build under ThreadSanitizer, the kernel tests
+  clang   Clang, optimised: the kernels and their tests
+  asan    Clang with AddressSanitizer and UndefinedBehaviorSanitizer: all CPU code, unit and CLI tests
+  tsan    Clang with ThreadSanitizer: the kernels and their tests
   arm     the kernels and their tests for AArch64, under qemu-user
   gcc     GCC build, all CUDA files with it where nvcc is, all tests, and a real
           `roofline run --quick` whose CSVs are checked
@@ -71,13 +71,21 @@ stage_clang() {
     echo "clang: SKIPPED, no Clang with OpenMP here"
     return
   fi
-  build build-clang -DCMAKE_BUILD_TYPE=Release "${clang_flags[@]}"
-  run_tests build-clang -LE e2e
+  build build-clang -DCMAKE_BUILD_TYPE=Release "${clang_flags[@]}" -- kernel_tests
+  run_tests build-clang -L kernel_tests
+  run_tests build-clang -R kernels.isa_symbols
 }
 
+# Little optimisation: the tests are short, the build is not.
+sanitize_flags=(-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1")
+
 stage_asan() {
-  build build-asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DROOFLINE_CUDA=OFF \
-    -DROOFLINE_SANITIZE=address,undefined
+  local compiler=("${clang_flags[@]}")
+  if ! can_link clang++ -fopenmp -fsanitize=address,undefined; then
+    echo "asan: with GCC, no Clang with OpenMP and AddressSanitizer here"
+    compiler=(-DROOFLINE_CUDA=OFF)
+  fi
+  build build-asan "${sanitize_flags[@]}" "${compiler[@]}" -DROOFLINE_SANITIZE=address,undefined
   local -x UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
   run_tests build-asan -LE e2e -E matmul_onednn
   # LeakSanitizer itself crashes on the threads that oneDNN's OpenMP runtime, loaded late, leaves.
@@ -92,8 +100,8 @@ stage_tsan() {
     echo "tsan: SKIPPED, no Clang with OpenMP and ThreadSanitizer here"
     return
   fi
-  build build-tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo "${clang_flags[@]}" \
-    -DROOFLINE_SANITIZE=thread
+  build build-tsan "${sanitize_flags[@]}" "${clang_flags[@]}" -DROOFLINE_SANITIZE=thread \
+    -- kernel_tests
   # libarcher, which libomp loads by itself, tells ThreadSanitizer of OpenMP's barriers.
   TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1 \
     run_tests build-tsan -L kernel_tests -E 'openblas|blis|onednn|mkl|OneDnn'
