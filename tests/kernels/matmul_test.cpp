@@ -53,10 +53,10 @@ TEST(MatmulTraffic, FollowsTheTilesOfEachLevel) {
   static_assert(t.dram == 480 + 1280 + 1536);
   // Weights packed beforehand: their packing (8 * 320) is not in the call.
   constexpr Tiles pre{.l1 = {6, 16, 5}, .x_packed = 4, .y_packed = 4, .y_prepacked = true};
-  static_assert(tile_traffic({.m = 12, .n = 32, .k = 10}, {4, 4, 4}, pre).l1 == t.l1 - 2560);
+  EXPECT_EQ(tile_traffic({.m = 12, .n = 32, .k = 10}, {4, 4, 4}, pre).l1, t.l1 - 2560);
   // A ragged edge loads a whole further tile's worth of the other operand.
-  static_assert(tile_traffic({.m = 13, .n = 32, .k = 10}, {4, 4, 4}, {.l1 = {6, 16, 10}}).l1 ==
-                4 * 130 * 2 + 4 * 320 * 3 + 4 * 416);
+  EXPECT_EQ(tile_traffic({.m = 13, .n = 32, .k = 10}, {4, 4, 4}, {.l1 = {6, 16, 10}}).l1,
+            4 * 130 * 2 + 4 * 320 * 3 + 4 * 416);
   EXPECT_TRUE(std::isnan(tile_traffic({.m = 1, .n = 1, .k = 1}, {4, 4, 4}, {}).l2));
 }
 
