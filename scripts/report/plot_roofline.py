@@ -45,7 +45,8 @@ def _compute_labels(roofs):
         else:
             name = ", ".join(f"{row.dtype} {row.exec_unit}" for row in rows)
         star = " *" if any(_flagged(row) for row in rows) else ""
-        rate = f"{style.quantity(rows[0].measured, 'FLOP/s')}{star}"
+        unit = "OP/s" if rows[0].dtype in ("s8", "u8", "s4") else "FLOP/s"
+        rate = f"{style.quantity(rows[0].measured, unit)}{star}"
         one_dtype = len({row.dtype for row in rows}) == 1
         labels.append((rows[0].measured, name, rate, rows[0] if one_dtype else None))
     return labels

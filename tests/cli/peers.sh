@@ -7,7 +7,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 expect_refusal() {  # library variable, file, what the line says
   local code=0 message
-  message=$(env "$1=$2" "$bin/bench_matmul" --list 2>&1 >/dev/null) || code=$?
+  message=$(env "$1=$2" "$bin/bench_matmul" --device=cpu --list 2>&1 >/dev/null) || code=$?
   if [[ $code != 2 || $(wc -l <<<"$message") != 1 || $message != *"$1: $2$3" ]]; then
     echo "$1=$2: exit code $code, said: $message" >&2
     exit 1

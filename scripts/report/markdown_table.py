@@ -1,0 +1,111 @@
+"""Prints the README's tables from a results folder: the read and compute ceilings on all cores, and
+for each operation, dtype and temperature the largest problem with this suite's fastest kernel on it.
+
+usage: markdown_table.py DIR
+"""
+
+import csv
+import sys
+from pathlib import Path
+
+import style
+
+
+def _rows(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _number(text):
+    return float(text) if text else None
+
+
+def _share(value):
+    return f"{100 * value:.0f} %" if value is not None else ""
+
+
+def _table(head, rows):
+    print("| " + " | ".join(head) + " |")
+    print("|" + "---|" * len(head))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    print()
+
+
+def _ceilings(rows, threads):
+    shown = []
+    for row in rows:
+        bandwidth = row["resource"] == "bandwidth" and row["operation"] == "read"
+        if int(row["threads"]) != threads or not (bandwidth or row["resource"] == "compute"):
+            continue
+        unit = "B/s" if bandwidth else "OP/s" if row["dtype"] == "s8" else "FLOP/s"
+        theory = _number(row["theory_at_clock"])
+        shown.append([
+            f"{row['level']} read" if bandwidth else f"{row['dtype']} {row['exec_unit']}",
+            style.quantity(theory, unit) if theory else "",
+            style.quantity(float(row["measured"]), unit),
+            _share(_number(row["fraction_of_theory"])),
+            row["verdict"],
+        ])
+    return shown
+
+
+def _kernels(rows, threads):
+    best = {}
+    for row in rows:
+        if int(row["threads"]) != threads or row["device"] != "cpu" or row["roof"] == "":
+            continue
+        if row["verdict"] in ("above-roof", "impossible") or row["level"] != _bounding(row):
+            continue
+        if row["variant"] in ("openblas", "blis", "onednn", "mkl"):
+            continue
+        work = (row["kernel"], row["dtype"], row["temperature"])
+        if work not in best or _order(row) > _order(best[work]):
+            best[work] = row
+    shown = []
+    for (kernel, dtype, temperature), row in best.items():
+        unit = "OP/s" if dtype == "s8" else "FLOP/s"
+        peer = _number(row["peer_ratio"])
+        shown.append([
+            f"{kernel} {dtype}",
+            f"{row['shape']} {temperature}",
+            row["variant"],
+            _time(float(row["time_s"])),
+            style.quantity(float(row["achieved_flops_per_s"]), unit),
+            row["bound_by"],
+            _share(float(row["t_lower_s"]) / float(row["time_s"])),
+            f"{peer:.2f}x {row['peer']}" if peer else "",
+        ])
+    return shown
+
+
+def _order(row):
+    """Larger problems first, then faster kernels."""
+    return float(row["flops"]), -float(row["time_s"])
+
+
+def _time(seconds):
+    for factor, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
+        if seconds >= factor:
+            break
+    return f"{seconds / factor:.3g} {unit}"
+
+
+def _bounding(row):
+    """The level whose row stands for the benchmark; compute-bound ones have it at L1."""
+    return "L1" if row["bound_by"] == "compute" else row["bound_by"]
+
+
+def main(folder):
+    ceilings, kernels = _rows(folder / "ceilings.csv"), _rows(folder / "roofline.csv")
+    threads = max(int(row["threads"]) for row in ceilings if row["device"] == "cpu")
+    _table(["ceiling, all cores", "theory at the clock", "measured", "share", "verdict"],
+           _ceilings(ceilings, threads))
+    _table(["kernel", "shape", "variant", "time", "rate", "bound by", "of its roof",
+            "against the best library"], _kernels(kernels, threads))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(Path(sys.argv[1]))
