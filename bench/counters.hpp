@@ -10,13 +10,16 @@
 
 namespace bench {
 
-/// Agreed names, base units; what is unknown is left out.
+/// What is unknown is left out.
+inline void set_counter(benchmark::State& state, const char* name, double value) {
+  if (!std::isnan(value)) state.counters[name] = value;
+}
+
+/// Agreed names, base units.
 inline void set_counters(benchmark::State& state, const kernels::Problem& problem, double clock_hz,
                          bool gpu) {
   using benchmark::Counter;
-  const auto set = [&](const char* name, double value) {
-    if (!std::isnan(value)) state.counters[name] = value;
-  };
+  const auto set = [&](const char* name, double value) { set_counter(state, name, value); };
   const kernels::Cost cost = problem.cost();
   const kernels::LevelBytes t = problem.traffic();
   set("flops", cost.flops);

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <new>
 
 #include "bench/affinity.hpp"
-#include "bench/clock.hpp"
 #include "bench/counters.hpp"
+#include "bench/window.hpp"
 
 namespace bench {
 namespace {
@@ -31,6 +32,28 @@ std::int64_t calibrate(kernels::Problem& problem) {
   std::int64_t batch = 1;
   while (batch < std::int64_t{1} << 24 && seconds(problem, batch) < 200e-6) batch *= 2;
   return batch;
+}
+
+/// Waits, within bounds, for a window in which nobody shares the cores, and returns the last one.
+/// Phases in which virtual CPUs share a core last milliseconds to seconds.
+template <class Observe>
+Window when_quiet(Observe window) {
+  constexpr std::chrono::milliseconds kLongest{30};
+  constexpr double kShared = 0.85;
+  static double best_issue = 0;
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  Window now = window();
+  while (now.issue_per_cycle < kShared * best_issue && std::chrono::steady_clock::now() < end)
+    now = window();
+  best_issue = std::max(best_issue, now.issue_per_cycle);
+  return now;
+}
+
+/// The worse of what the windows before and after a sample tell, and the mean of their clocks.
+Window around(const Window& before, const Window& after) {
+  return {(before.clock_hz + after.clock_hz) / 2,
+          std::min(before.issue_per_cycle, after.issue_per_cycle),
+          std::min(before.memory_bytes_per_s, after.memory_bytes_per_s)};
 }
 
 }  // namespace
@@ -59,13 +82,22 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   if (bound->next_call == 0) bound->batch = calibrate(problem);
   problem.run(bound->next_call++, 1);
 
-  const double clock_before = observed_clock_hz();
+  const auto window = [&] {
+    // A library's own threads start with this one's mask, which a team for the window must not
+    // keep.
+    std::unique_ptr<PinnedTeam> observers;
+    if (!team) observers = std::make_unique<PinnedTeam>(entry.instance.threads, cpus);
+    return observe(entry.instance.threads, !std::isnan(problem.traffic().dram));
+  };
+  const Window before = when_quiet(window);
   while (state.KeepRunningBatch(bound->batch)) {
     problem.run(bound->next_call, bound->batch);
     bound->next_call += bound->batch;
   }
-  const double clock = (clock_before + observed_clock_hz()) / 2;
-  set_counters(state, problem, clock, false);
+  const Window beside = around(before, window());
+  set_counters(state, problem, beside.clock_hz, false);
+  set_counter(state, "issue_per_cycle", beside.issue_per_cycle);
+  set_counter(state, "memory_window_bytes_per_s", beside.memory_bytes_per_s);
   state.SetLabel(base_label(problem, false));
 }
 

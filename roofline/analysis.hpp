@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "roofline/bench_json.hpp"
@@ -16,8 +18,16 @@ struct Analysis {
   std::vector<Point> points;  ///< point into `data`
 };
 
-/// Reads what is measured so far and writes ceilings.csv, sweep.csv and roofline.csv beside it.
-/// Throws BadInput naming the file that cannot be read or written.
+/// Reads what is measured so far. A ceiling that a kernel or library exceeds gets the verdict
+/// below-kernel. Throws BadInput naming the file that cannot be read.
 Analysis analyze_folder(const std::filesystem::path& folder, const CeilingContext& context);
+
+/// The benchmarks behind the ceilings whose verdict is not ok: to be measured again.
+std::set<std::string> doubtful_probes(const Analysis& analysis);
+
+/// ceilings.csv, sweep.csv and roofline.csv. Throws BadInput naming the file that cannot be
+/// written.
+void write_tables(const Analysis& analysis, const std::filesystem::path& folder,
+                  const std::string& machine);
 
 }  // namespace roofline

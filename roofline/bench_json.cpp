@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 
 #include "roofline/csv.hpp"
 #include "roofline/dtype_names.hpp"
@@ -91,6 +92,11 @@ class RowReader {
       fail(fmt::format("field '{}' is {}, not a number", field, found->type_name()));
     }
     return found->get<double>();
+  }
+  /// NaN also for what is no finite number above 0.
+  double positive_number(const std::string& field) const {
+    const double value = optional_number(field);
+    return std::isfinite(value) && value > 0 ? value : kUnknownNumber;
   }
   double counter(const char* field) const {
     if (!row_.contains(field)) {
@@ -282,8 +288,14 @@ class Reader {
 
   BenchData finish() {
     for (std::size_t i = 0; i < data_.benchmarks.size(); ++i) {
-      data_.benchmarks[i].clock_hz = median(clocks_[i]);
-      data_.benchmarks[i].power_w = median(powers_[i]);
+      Benchmark& row = data_.benchmarks[i];
+      row.lived_times_s = row.times_s;
+      std::vector<double> clocks;
+      for (const Surroundings& beside : row.beside) {
+        if (!std::isnan(beside.clock_hz)) clocks.push_back(beside.clock_hz);
+      }
+      row.clock_hz = median(std::move(clocks));
+      row.power_w = median(powers_[i]);
     }
     return std::move(data_);
   }
@@ -301,12 +313,12 @@ class Reader {
                   const std::vector<ContextCache>& caches) {
     Benchmark sample = read_sample(row, source, name, caches);
     const double time = sample.times_s.front();
-    const double clock = row.optional_number("clock_hz"), power = row.optional_number("power_w");
+    const Surroundings beside = sample.beside.front();
+    const double power = row.optional_number("power_w");
     const auto [found, fresh] =
-        index_.try_emplace({sample.name, sample.device}, data_.benchmarks.size());
+        index_.try_emplace({sample.name, sample.device, sample.attempt}, data_.benchmarks.size());
     if (fresh) {
       data_.benchmarks.push_back(std::move(sample));
-      clocks_.emplace_back();
       powers_.emplace_back();
     } else {
       Benchmark& first = data_.benchmarks[found->second];
@@ -317,8 +329,8 @@ class Reader {
         row.fail("samples of one benchmark disagree in flops or bytes per iteration");
       }
       first.times_s.push_back(time);
+      first.beside.push_back(beside);
     }
-    if (std::isfinite(clock) && clock > 0) clocks_[found->second].push_back(clock);
     if (std::isfinite(power) && power > 0) powers_[found->second].push_back(power);
   }
 
@@ -368,6 +380,10 @@ class Reader {
     const double time = row.optional_number("real_time") * seconds_per_unit(row);
     if (!std::isfinite(time) || time <= 0) row.fail("field 'real_time' is not a number above 0");
     out.times_s.push_back(time);
+    out.beside.push_back({row.positive_number("clock_hz"), row.positive_number("issue_per_cycle"),
+                          row.positive_number("memory_window_bytes_per_s")});
+    const double attempt = row.positive_number("attempt");
+    if (attempt < 1e6) out.attempt = static_cast<int>(attempt);
     out.flops = row.counter("flops");
     out.bytes = row.counter("bytes");
     if (out.flops == 0 && out.bytes == 0) row.fail("counters 'flops' and 'bytes' are both 0");
@@ -386,8 +402,8 @@ class Reader {
 
   const RowDefaults& defaults_;
   BenchData data_;
-  std::map<std::pair<std::string, std::string>, std::size_t> index_;
-  std::vector<std::vector<double>> clocks_, powers_;  // by benchmark
+  std::map<std::tuple<std::string, std::string, int>, std::size_t> index_;
+  std::vector<std::vector<double>> powers_;  // by benchmark
 };
 
 }  // namespace
@@ -417,6 +433,11 @@ std::string Benchmark::key(std::string_view wanted) const {
     if (key == wanted) return value;
   }
   return {};
+}
+
+bool Benchmark::gated() const {
+  return std::any_of(beside.begin(), beside.end(),
+                     [](const Surroundings& at) { return !std::isnan(at.issue_per_cycle); });
 }
 
 BenchData read_bench_json(std::span<const std::filesystem::path> files,

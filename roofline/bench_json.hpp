@@ -20,7 +20,15 @@ struct RowDefaults {
   int threads = 1;
 };
 
-/// One benchmark: all `run_type: iteration` rows of the same name and device are its samples.
+/// What the windows beside a sample told; NaN where the row does not carry it.
+struct Surroundings {
+  double clock_hz = kUnknownNumber;
+  double issue_per_cycle = kUnknownNumber;     ///< independent multiplies, on the worst core
+  double memory_bytes_per_s = kUnknownNumber;  ///< of all threads, for rows that cross DRAM
+};
+
+/// One benchmark: all `run_type: iteration` rows of the same name, device and attempt are
+/// its samples.
 struct Benchmark {
   std::string source;  ///< the file of the first sample
   std::string name;    ///< without /real_time, /manual_time and the like
@@ -33,8 +41,12 @@ struct Benchmark {
   std::string roof_dtype;  ///< dtype of the compute roof it is held against
   std::string library;     ///< name and version of a peer; empty for a kernel
   std::string throttle, scope, parent, bytes_source;
-  std::vector<double> times_s;                              ///< per call, in the order of the rows
-  double flops = 0, bytes = 0;                              ///< per call; not both zero
+  int attempt = 0;  ///< above 0: a probe measured again, because a kernel was above its roof
+  std::vector<double> times_s;        ///< per call: the samples that count
+  std::vector<double> lived_times_s;  ///< all samples, in the order of the rows
+  std::vector<Surroundings> beside;   ///< of each of lived_times_s
+  std::size_t quiet_samples = 0;      ///< of them; set by set_disturbed_apart()
+  double flops = 0, bytes = 0;        ///< per call; not both zero
   std::vector<std::pair<std::string, double>> level_bytes;  ///< inner levels first; never empty
                                                             ///< unless bytes is zero
   double working_set_bytes = kUnknownNumber;
@@ -43,6 +55,11 @@ struct Benchmark {
 
   /// The value of a key of the name; empty if it has none.
   std::string key(std::string_view name) const;
+  /// Whether the quiet gate had anything to go by.
+  bool gated() const;
+  /// Whether times_s are the quiet samples, not all for want of them.
+  bool quiet() const { return quiet_samples == times_s.size(); }
+  int samples_rejected() const { return static_cast<int>(lived_times_s.size() - times_s.size()); }
 };
 
 struct SkippedRow {

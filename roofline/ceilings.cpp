@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "roofline/error.hpp"
+#include "roofline/quiet.hpp"
 #include "roofline/statistics.hpp"
 
 namespace roofline {
@@ -20,10 +21,17 @@ struct Figure {
   double median = kUnknownNumber, low = kUnknownNumber, high = kUnknownNumber;
 };
 
+/// Which samples count.
+enum class Moments { kQuiet, kAsLived };
+
+const std::vector<double>& times_of(const Benchmark& row, Moments moments) {
+  return moments == Moments::kQuiet ? row.times_s : row.lived_times_s;
+}
+
 /// `work` / time, or the time itself where work is 0.
-Figure figure_of(const Benchmark& row, double work) {
-  Figure out{median(row.times_s), kUnknownNumber, kUnknownNumber};
-  if (const auto interval = median_interval(row.times_s)) {
+Figure figure_of(const std::vector<double>& times, double work) {
+  Figure out{median(times), kUnknownNumber, kUnknownNumber};
+  if (const auto interval = median_interval(times)) {
     std::tie(out.low, out.high) = *interval;
   }
   if (work > 0) out = {work / out.median, work / out.high, work / out.low};
@@ -35,14 +43,16 @@ double rank(const std::string& resource, double value) {
   return is_time(resource) ? 1 / value : value;
 }
 
-std::string condition_of(const Benchmark& row) {
+std::string condition_of(const Benchmark& row, Moments moments) {
   const std::string data = row.key("data");
-  return data.empty() ? "as-lived" : data + "+as-lived";
+  const std::string when = moments == Moments::kQuiet ? "quiet" : "as-lived";
+  return data.empty() ? when : data + "+" + when;
 }
 
-Ceiling ceiling_of(const Benchmark& row, std::string resource, std::string level,
+Ceiling ceiling_of(const Benchmark& row, Moments moments, std::string resource, std::string level,
                    std::string operation, double work) {
-  const Figure figure = figure_of(row, work);
+  const auto& times = times_of(row, moments);
+  const Figure figure = figure_of(times, work);
   Ceiling out;
   out.device = row.device;
   out.resource = std::move(resource);
@@ -51,13 +61,15 @@ Ceiling ceiling_of(const Benchmark& row, std::string resource, std::string level
   out.dtype = row.dtype;
   out.exec_unit = row.exec_unit;
   out.threads = row.threads;
-  out.condition = condition_of(row);
+  out.condition = condition_of(row, moments);
   out.working_set_bytes = row.working_set_bytes;
   out.measured = figure.median;
   out.measured_low = figure.low;
   out.measured_high = figure.high;
-  out.samples = static_cast<int>(row.times_s.size());
+  out.samples = static_cast<int>(times.size());
+  out.samples_rejected = static_cast<int>(row.lived_times_s.size() - times.size());
   out.clock_hz = row.clock_hz;
+  out.probes = {row.name};
   return out;
 }
 
@@ -69,17 +81,19 @@ double key_number(const Benchmark& row, std::string_view key) {
   return good ? value : kUnknownNumber;
 }
 
-SweepPoint sweep_point(const Benchmark& row, const CeilingContext& context) {
+SweepPoint sweep_point(const Benchmark& row, Moments moments, const CeilingContext& context) {
   const bool chase = row.kernel == "chase";
-  const Figure figure = figure_of(row, chase ? 0 : row.bytes);
+  const auto& times = times_of(row, moments);
+  const Figure figure = figure_of(times, chase ? 0 : row.bytes);
   SweepPoint out;
+  out.probe = row.name;
   out.device = row.device;
   out.resource = chase ? "latency" : "bandwidth";
   out.operation = chase || row.key("access").empty() ? row.kernel : row.key("access");
   out.variant = row.variant;
   out.dtype = row.dtype;
   out.exec_unit = row.exec_unit;
-  out.condition = condition_of(row);
+  out.condition = condition_of(row, moments);
   out.threads = row.threads;
   out.size_bytes = key_number(row, "size");
   out.working_set_bytes = row.working_set_bytes;
@@ -93,8 +107,9 @@ SweepPoint sweep_point(const Benchmark& row, const CeilingContext& context) {
   out.measured = figure.median;
   out.measured_low = figure.low;
   out.measured_high = figure.high;
-  out.samples = static_cast<int>(row.times_s.size());
-  out.relative_mad = relative_mad(row.times_s);
+  out.samples = static_cast<int>(times.size());
+  out.samples_rejected = static_cast<int>(row.lived_times_s.size() - times.size());
+  out.relative_mad = relative_mad(times);
   out.clock_hz = row.clock_hz;
   return out;
 }
@@ -132,26 +147,28 @@ std::size_t take_plateau(std::span<SweepPoint> points, bool& flat) {
   return best;
 }
 
-void flag(Ceiling& row, std::string_view verdict, std::string cause) {
-  row.verdict =
-      row.verdict == "ok" ? std::string(verdict) : fmt::format("{}+{}", row.verdict, verdict);
-  row.cause = row.cause.empty() ? std::move(cause) : fmt::format("{}; {}", row.cause, cause);
-}
-
-void take_sweeps(const std::vector<Benchmark>& rows, const CeilingContext& context, Ceilings& out) {
+/// The points of all sweeps at these moments, and from each level of each sweep a ceiling.
+Ceilings take_sweeps(const std::vector<Benchmark>& rows, Moments moments,
+                     const CeilingContext& context) {
   const auto sweep_key = [](const SweepPoint& p) {
     return std::tie(p.device, p.resource, p.operation, p.dtype, p.exec_unit, p.variant, p.condition,
                     p.threads);
   };
+  Ceilings out;
   for (const Benchmark& row : rows) {
     if (row.kernel == "stream" || row.kernel == "chase") {
-      out.sweep.push_back(sweep_point(row, context));
+      out.sweep.push_back(sweep_point(row, moments, context));
     }
   }
+  // Of several attempts at one size the best comes first, and stays.
   std::stable_sort(out.sweep.begin(), out.sweep.end(), [&](const auto& a, const auto& b) {
-    return std::tuple_cat(sweep_key(a), std::tie(a.size_bytes)) <
-           std::tuple_cat(sweep_key(b), std::tie(b.size_bytes));
+    return std::tuple_cat(sweep_key(a), std::tuple(a.size_bytes, -rank(a.resource, a.measured))) <
+           std::tuple_cat(sweep_key(b), std::tuple(b.size_bytes, -rank(b.resource, b.measured)));
   });
+  const auto same_size = [&](const SweepPoint& a, const SweepPoint& b) {
+    return sweep_key(a) == sweep_key(b) && a.size_bytes == b.size_bytes;
+  };
+  out.sweep.erase(std::unique(out.sweep.begin(), out.sweep.end(), same_size), out.sweep.end());
   for (auto begin = out.sweep.begin(); begin != out.sweep.end();) {
     const auto end = std::find_if(begin, out.sweep.end(), [&](const SweepPoint& p) {
       return sweep_key(p) != sweep_key(*begin) || p.level != begin->level;
@@ -175,7 +192,9 @@ void take_sweeps(const std::vector<Benchmark>& rows, const CeilingContext& conte
     row.measured_low = best.measured_low;
     row.measured_high = best.measured_high;
     row.samples = best.samples;
+    row.samples_rejected = best.samples_rejected;
     row.clock_hz = best.clock_hz;
+    for (const SweepPoint& point : points) row.probes.push_back(point.probe);
     const bool lone_latency = best.resource == "latency" && points.size() == 1;
     if (!flat && !lone_latency) {
       flag(row, "no-plateau",
@@ -187,6 +206,22 @@ void take_sweeps(const std::vector<Benchmark>& rows, const CeilingContext& conte
     }
     out.rows.push_back(std::move(row));
   }
+  return out;
+}
+
+/// The ceilings of probes without a size.
+std::vector<Ceiling> take_points(const std::vector<Benchmark>& rows, Moments moments) {
+  std::vector<Ceiling> out;
+  for (const Benchmark& row : rows) {
+    if (row.kernel == "fma_peak") {
+      out.push_back(ceiling_of(row, moments, "compute", "", row.kernel, row.flops));
+    } else if (row.kernel == "launch") {
+      out.push_back(ceiling_of(row, moments, "latency", "launch", row.variant, 0));
+    } else if (row.kernel == "link") {
+      out.push_back(ceiling_of(row, moments, "link", row.variant, row.key("access"), row.bytes));
+    }
+  }
+  return out;
 }
 
 /// Of several variants on one execution unit the best one stays; a flat one before one that is not.
@@ -209,6 +244,20 @@ void keep_best(std::vector<Ceiling>& rows) {
     }
   }
   rows = std::move(kept);
+}
+
+/// As-lived ceilings that have no quiet one beside them although the gate looked.
+void check_quiet(std::vector<Ceiling>& ceilings, const std::vector<Benchmark>& rows) {
+  for (Ceiling& ceiling : ceilings) {
+    if (ceiling.condition.ends_with("quiet") || hidden(ceilings, ceiling)) continue;
+    const bool looked = std::any_of(rows.begin(), rows.end(), [&](const Benchmark& row) {
+      return row.gated() && row.device == ceiling.device && row.name == ceiling.probes.front();
+    });
+    if (looked) {
+      flag(ceiling, "not-quiet",
+           fmt::format("fewer than {} samples in quiet moments", kFewestQuiet));
+    }
+  }
 }
 
 void check_theory(Ceiling& row) {
@@ -244,6 +293,25 @@ void check_order(std::vector<Ceiling>& rows) {
 }
 
 }  // namespace
+
+const Ceiling* under(std::span<const Ceiling> rows, const Ceiling& row,
+                     std::string_view condition) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Ceiling& other) {
+    return other.condition.ends_with(condition) && other.device == row.device &&
+           other.dtype == row.dtype && other.id() == row.id();
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+bool hidden(std::span<const Ceiling> rows, const Ceiling& row) {
+  return !row.condition.ends_with("quiet") && under(rows, row, "quiet") != nullptr;
+}
+
+void flag(Ceiling& row, std::string_view verdict, std::string cause) {
+  row.verdict =
+      row.verdict == "ok" ? std::string(verdict) : fmt::format("{}+{}", row.verdict, verdict);
+  row.cause = row.cause.empty() ? std::move(cause) : fmt::format("{}; {}", row.cause, cause);
+}
 
 int level_rank(std::string_view level) {
   constexpr std::string_view kOrder[] = {"L1", "L2", "L3", "L4", "DRAM", "HBM"};
@@ -283,17 +351,21 @@ std::string level_of_size(double size_bytes, int threads, std::span<const machin
 }
 
 Ceilings ceilings_from(const std::vector<Benchmark>& rows, const CeilingContext& context) {
-  Ceilings out;
-  for (const Benchmark& row : rows) {
-    if (row.kernel == "fma_peak") {
-      out.rows.push_back(ceiling_of(row, "compute", "", row.kernel, row.flops));
-    } else if (row.kernel == "launch") {
-      out.rows.push_back(ceiling_of(row, "latency", "launch", row.variant, 0));
-    } else if (row.kernel == "link") {
-      out.rows.push_back(ceiling_of(row, "link", row.variant, row.key("access"), row.bytes));
-    }
+  std::vector<Benchmark> quiet;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(quiet),
+               [](const Benchmark& row) { return row.gated() && row.quiet(); });
+  Ceilings out = take_sweeps(quiet, Moments::kQuiet, context);
+  const Ceilings lived = take_sweeps(rows, Moments::kAsLived, context);
+  for (const SweepPoint& point : lived.sweep) {
+    const bool known = std::any_of(out.sweep.begin(), out.sweep.end(), [&](const SweepPoint& p) {
+      return p.probe == point.probe && p.device == point.device;
+    });
+    if (!known) out.sweep.push_back(point);
   }
-  take_sweeps(rows, context, out);
+  for (const auto& found :
+       {take_points(quiet, Moments::kQuiet), take_points(rows, Moments::kAsLived), lived.rows}) {
+    out.rows.insert(out.rows.end(), found.begin(), found.end());
+  }
   keep_best(out.rows);
   const auto order = [](const Ceiling& c) {
     // Compute, bandwidth, latency, link: alphabetical but for compute, which sorts first anyway.
@@ -312,6 +384,7 @@ Ceilings ceilings_from(const std::vector<Benchmark>& rows, const CeilingContext&
     }
     check_theory(row);
   }
+  check_quiet(out.rows, rows);
   check_order(out.rows);
   return out;
 }
@@ -366,7 +439,7 @@ CsvTable sweep_table(const std::vector<SweepPoint>& rows, const std::string& mac
     table.set("measured_low", row.measured_low);
     table.set("measured_high", row.measured_high);
     table.set("samples", row.samples);
-    table.set("samples_rejected", 0);
+    table.set("samples_rejected", row.samples_rejected);
     table.set("relative_mad", row.relative_mad);
     table.set("clock_hz", row.clock_hz);
     table.set("plateau", row.plateau ? 1 : 0);

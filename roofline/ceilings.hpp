@@ -39,6 +39,7 @@ struct Ceiling {
   double advertised = kUnknownNumber;
   std::string advertised_source;
   std::string verdict = "ok", cause;
+  std::vector<std::string> probes;  ///< the benchmarks behind it
 
   /// resource/level or dtype/operation/exec_unit/threads:n, as roofline.csv's `roof` names it; for
   /// a spec chip chip/resource/level or dtype/exec_unit.
@@ -51,9 +52,10 @@ struct Ceiling {
 struct SweepPoint {
   std::string device, resource, level, operation, variant, dtype, exec_unit, condition;
   int threads = 1;
+  std::string probe;  ///< the benchmark's name
   double size_bytes = kUnknownNumber, working_set_bytes = kUnknownNumber;
   double measured = kUnknownNumber, measured_low = kUnknownNumber, measured_high = kUnknownNumber;
-  int samples = 0;
+  int samples = 0, samples_rejected = 0;
   double relative_mad = kUnknownNumber, clock_hz = kUnknownNumber;
   bool plateau = false;
 };
@@ -88,9 +90,21 @@ std::string level_of_size(double size_bytes, int threads, std::span<const machin
 /// Takes the plateau of every size sweep: of the runs of two or more neighbouring sizes within a
 /// level whose medians agree within kPlateauTolerance, the fastest; its best size is the ceiling.
 /// Without such a run the best size is given with the verdict no-plateau; a latency that has one
-/// size in a level is taken as it is. Several variants with the same execution unit: the best one
-/// counts.
+/// size in a level is taken as it is. Several variants with the same execution unit, and several
+/// attempts at one ceiling: the best one counts.
+///
+/// A CPU's ceiling comes twice: condition `quiet` from the samples that the quiet gate lets pass
+/// (set_disturbed_apart(); left out if there are too few), and `as-lived` from all of them. The
+/// sweep holds the samples that count.
 Ceilings ceilings_from(const std::vector<Benchmark>& rows, const CeilingContext& context);
+
+/// The same ceiling under another condition: quiet or as-lived. Null if there is none.
+const Ceiling* under(std::span<const Ceiling> rows, const Ceiling& row, std::string_view condition);
+/// An as-lived row whose quiet one stands for the ceiling.
+bool hidden(std::span<const Ceiling> rows, const Ceiling& row);
+
+/// Adds a verdict and its cause to a row.
+void flag(Ceiling& row, std::string_view verdict, std::string cause);
 
 CsvTable ceilings_table(const std::vector<Ceiling>& rows);
 CsvTable sweep_table(const std::vector<SweepPoint>& rows, const std::string& machine);

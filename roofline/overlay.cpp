@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "roofline/model.hpp"
+#include "roofline/quiet.hpp"
 #include "roofline/statistics.hpp"
 
 namespace roofline {
@@ -146,11 +147,12 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
     }
     const bool above = known && (time.seconds > t_math ? beyond(time.seconds, time.roof)
                                                        : beyond(t_math, compute));
-    point.verdict = !known                       ? "no-roof"
-                    : above                      ? "above-roof"
-                    : impossible                 ? "impossible"
-                    : point.fraction_of_roof > 1 ? "at-roof"
-                                                 : "ok";
+    point.verdict = !known                        ? "no-roof"
+                    : above                       ? "above-roof"
+                    : impossible                  ? "impossible"
+                    : row.gated() && !row.quiet() ? "not-quiet"
+                    : point.fraction_of_roof > 1  ? "at-roof"
+                                                  : "ok";
     out.push_back(std::move(point));
   };
   for (std::size_t i = 0; i < row.level_bytes.size(); ++i) {
@@ -182,8 +184,9 @@ std::vector<Point> overlay(const std::vector<Benchmark>& rows,
     for (Point& point : points_of(row, ceilings)) {
       const auto peer = peers.find(work(row));
       if (row.library.empty() && peer != peers.end()) {
-        point.peer = peer->second.second->library;
-        point.peer_ratio = peer->second.first / point.time_s;
+        const auto& [time, library] = peer->second;
+        point.peer = library->library;
+        if (same_windows(row, *library)) point.peer_ratio = time / point.time_s;
       }
       out.push_back(std::move(point));
     }
@@ -212,7 +215,7 @@ CsvTable roofline_table(const std::vector<Point>& points, const std::string& mac
     table.set("time_low_s", point.time_low_s);
     table.set("time_high_s", point.time_high_s);
     table.set("samples", static_cast<double>(row.times_s.size()));
-    table.set("samples_rejected", 0);
+    table.set("samples_rejected", row.samples_rejected());
     table.set("clock_hz", row.clock_hz);
     table.set("power_w", row.power_w);
     table.set("throttle", row.throttle);

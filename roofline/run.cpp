@@ -14,6 +14,7 @@
 #include "roofline/machine/machine.hpp"
 #include "roofline/process.hpp"
 #include "roofline/progress.hpp"
+#include "roofline/quiet.hpp"
 #include "roofline/report.hpp"
 #include "roofline/roofs.hpp"
 #include "roofline/run_plan.hpp"
@@ -30,10 +31,13 @@ namespace fs = std::filesystem;
 struct Effort {
   int rounds, repetitions;
   double budget_s;  ///< 0: no bound, every sample gets longest_sample_s
+  double again_s;   ///< for further rounds in want of quiet samples, and for doubtful ceilings
   double shortest_sample_s, longest_sample_s;
 };
-constexpr Effort kQuick = {2, 3, 100, 0.002, 0.1};
-constexpr Effort kFull = {3, 5, 0, 0.1, 0.1};
+constexpr Effort kQuick = {2, 3, 90, 12, 0.002, 0.1};
+constexpr Effort kFull = {3, 5, 0, 600, 0.1, 0.1};
+constexpr int kFurtherRounds = 2;  // of a group, at most
+constexpr int kAttempts = 2;       // at a ceiling in doubt, beyond the first
 
 // What a process costs besides its samples, and a sample besides its time: start-up, binding and
 // verifying; Google Benchmark's search for the iteration count in the first repetition.
@@ -56,6 +60,7 @@ class Runner {
         options_(options),
         device_(std::move(device)),
         effort_(folder.settings().full ? kFull : kQuick),
+        again_left_s_(effort_.again_s),
         signals_(signals),
         trace_(folder.path() / "trace.csv", device_ != "cpu") {
     for (const Group& group : plan.groups) {
@@ -87,6 +92,29 @@ class Runner {
       ++finished_;
       trace_.sample(progress_->elapsed_s(), group->name);
       trace_.write();
+    }
+    progress_->clear();
+    return true;
+  }
+
+  /// Measures again, within bounds, the ceilings that the results so far cast doubt on. False if it
+  /// was interrupted.
+  bool measure_doubtful(const Plan& plan, const CeilingContext& context) {
+    for (int i = 0; i < kAttempts && again_left_s_ > 0; ++i) {
+      const Analysis so_far = analyze_folder(folder_.path(), context);
+      Group group{"", units_of(plan, doubtful_probes(so_far))};
+      if (group.units.empty()) break;
+      attempt_ = 1;
+      for (const Benchmark& row : so_far.data.benchmarks) {
+        attempt_ = std::max(attempt_, row.attempt + 1);
+      }
+      group.name = fmt::format("again-{}", attempt_);
+      const double begin = progress_->elapsed_s();
+      sample_s_ = std::clamp(
+          again_left_s_ / (static_cast<double>(group.benchmarks()) * samples() * kSampleCost),
+          effort_.shortest_sample_s, effort_.longest_sample_s);
+      if (!measure_group(group)) return false;
+      again_left_s_ -= progress_->elapsed_s() - begin;
     }
     progress_->clear();
     return true;
@@ -124,15 +152,14 @@ class Runner {
     context_ = json();
     std::vector<Unit> units = group.units;
     for (int round = 0; round < effort_.rounds; ++round) {
-      std::vector<Unit> next;
-      for (std::size_t i = 0; i < units.size(); ++i) {
-        if (signals_.interrupted()) return false;
-        const double part =
-            (round + static_cast<double>(i) / static_cast<double>(units.size())) / effort_.rounds;
-        if (!measure_unit(group, units[i], round, part, next)) return false;
-      }
-      units = std::move(next);
+      if (!measure_round(group, units, round)) return false;
     }
+    for (int i = 0; i < kFurtherRounds && again_left_s_ > 0 && disturbed(); ++i) {
+      const double begin = progress_->elapsed_s();
+      if (!measure_round(group, units, effort_.rounds + i)) return false;
+      again_left_s_ -= progress_->elapsed_s() - begin;
+    }
+    for (Benchmark& row : benchmarks_so_far()) seen_.push_back(std::move(row));
     json rows = json::array();
     std::vector<RunFailure> failures;
     for (const Unit& unit : group.units) {
@@ -146,6 +173,39 @@ class Runner {
     }
     folder_.finish_group(group.name, rows.empty() ? "" : file_text(rows), failures);
     return true;
+  }
+
+  /// One process for each unit; leaves in `units` what the next round shall run.
+  bool measure_round(const Group& group, std::vector<Unit>& units, int round) {
+    std::vector<Unit> next;
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      if (signals_.interrupted()) return false;
+      const double done = round + static_cast<double>(i) / static_cast<double>(units.size());
+      const double part = std::min(1.0, done / effort_.rounds);
+      if (!measure_unit(group, units[i], round, part, next)) return false;
+    }
+    units = std::move(next);
+    return true;
+  }
+
+  /// What the group at work has given.
+  std::vector<Benchmark> benchmarks_so_far() const {
+    json rows = json::array();
+    for (const auto& [name, result] : results_) {
+      for (const json& row : result.rows) rows.push_back(row);
+    }
+    if (rows.empty()) return {};
+    return parse_bench_json(file_text(rows), "its JSON").benchmarks;
+  }
+
+  /// Whether a benchmark of the group at work lacks quiet samples, as far as can be told by now.
+  bool disturbed() const {
+    std::vector<Benchmark> all = benchmarks_so_far();
+    const std::size_t own = all.size();
+    all.insert(all.end(), seen_.begin(), seen_.end());
+    set_disturbed_apart(all);
+    return std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own),
+                       [](const Benchmark& row) { return row.gated() && !row.quiet(); });
   }
 
   /// One process; `next` gets what the next round shall run in its place. A process that fails as
@@ -231,6 +291,7 @@ class Runner {
         }
       }
       row["round"] = round;
+      if (attempt_ > 0) row["attempt"] = attempt_;
       found->second.rows.push_back(std::move(row));
     }
     const bool told = std::any_of(fresh.begin(), fresh.end(),
@@ -269,6 +330,7 @@ class Runner {
   const RunOptions& options_;
   std::string device_;
   Effort effort_;
+  double again_left_s_;
   SignalGuard& signals_;
   Trace trace_;
   std::optional<Progress> progress_;
@@ -277,6 +339,8 @@ class Runner {
   double first_sample_s_ = 0, sample_s_ = 0, expected_done_ = 0, expected_of_group_ = 0;
   std::map<std::string, Result> results_;  ///< of the group at work, by benchmark
   json context_;
+  std::vector<Benchmark> seen_;  ///< of the groups before
+  int attempt_ = 0;              ///< at ceilings in doubt
 };
 
 /// What the programs offer on this machine. Throws BadInput if one cannot even list.
@@ -361,10 +425,11 @@ int run(const RunOptions& options) {
   fmt::print(stderr, "results: {}\n", folder->path().string());
   print_skipped(plan.skipped);
 
+  const CeilingContext context = context_of(machine, settings.gpu);
   bool complete = false;
   {
     Runner runner(*folder, plan, options, device, *signals);
-    complete = runner.measure();
+    complete = runner.measure() && runner.measure_doubtful(plan, context);
   }
   signals.reset();  // from here on a second Ctrl-C ends the program at once
   const bool failed = !folder->failures().empty();
@@ -373,7 +438,8 @@ int run(const RunOptions& options) {
                                 : "complete",
                       plan.groups.size());
 
-  const Analysis analysis = analyze_folder(folder->path(), context_of(machine, settings.gpu));
+  const Analysis analysis = analyze_folder(folder->path(), context);
+  write_tables(analysis, folder->path(), context.machine);
   if (!fs::exists(folder->path() / "trace.csv")) {
     CsvTable(kTraceColumns).write(folder->path() / "trace.csv");
   }

@@ -143,6 +143,17 @@ Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& fi
   return plan;
 }
 
+std::vector<Unit> units_of(const Plan& plan, const std::set<std::string>& names) {
+  std::vector<Unit> out;
+  for (const Group& group : plan.groups) {
+    for (Unit unit : group.units) {
+      std::erase_if(unit.names, [&](const std::string& name) { return !names.contains(name); });
+      if (!unit.names.empty()) out.push_back(std::move(unit));
+    }
+  }
+  return out;
+}
+
 std::string exact_filter(const std::vector<std::string>& names) {
   std::string out = "^(";
   for (std::size_t i = 0; i < names.size(); ++i) {

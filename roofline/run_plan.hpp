@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,9 @@ std::vector<ListedBenchmark> parse_list(std::string_view text,
 /// if it matches no probe at all, every probe stays, so that the kernels it matches have roofs.
 /// Throws BadInput for a bad expression and for one that matches nothing.
 Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter);
+
+/// The units of the plan cut down to these benchmarks.
+std::vector<Unit> units_of(const Plan& plan, const std::set<std::string>& names);
 
 /// The value of --benchmark_filter that selects exactly these benchmarks.
 std::string exact_filter(const std::vector<std::string>& names);

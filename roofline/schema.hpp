@@ -39,7 +39,9 @@ inline constexpr Column kCeilingsColumns[] = {
     {"advertised", "as measured", "what the vendor states, dense"},
     {"advertised_source", "", "where it is stated"},
     {"fraction_of_advertised", "1", "measured / advertised"},
-    {"verdict", "", "ok, or what is wrong, joined by +: no-plateau, above-theory, out-of-order"},
+    {"verdict", "",
+     "ok, or what is wrong, joined by +: no-plateau, not-quiet, above-theory, "
+     "out-of-order, below-kernel"},
     {"cause", "", "the verdict in words; empty when ok"},
 };
 
@@ -120,9 +122,12 @@ inline constexpr Column kRooflineColumns[] = {
     {"advertised_roof_flops_per_s", "FLOP/s", "the same roof with both sides as advertised"},
     {"fraction_of_advertised", "1", "achieved / advertised roof"},
     {"peer", "", "the fastest library on the same work"},
-    {"peer_ratio", "1", "its median time / this one's; above 1 this one is faster"},
+    {"peer_ratio", "1",
+     "its median time / this one's; above 1 this one is faster; empty if their shares of quiet "
+     "samples differ by more than 10 points and one sample"},
     {"verdict", "",
-     "ok; at-roof: above 1 within the uncertainty (3 % of clock, both intervals, 10 % in all); "
+     "ok; not-quiet: too few samples in quiet moments, so all of them count; at-roof: above 1 "
+     "within the uncertainty (3 % of clock, both intervals, 10 % in all); "
      "above-roof: beyond it, not to be plotted; "
      "impossible: faster than t_lower_s because of another row of this benchmark; no-roof: a "
      "ceiling it needs is not known"},

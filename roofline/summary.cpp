@@ -73,10 +73,13 @@ std::string with_prefix(double value, std::string_view unit) {
 std::string ceilings_summary(const std::vector<Ceiling>& ceilings) {
   std::vector<std::vector<std::string>> rows = {{"ceiling", "level or dtype", "unit", "threads",
                                                  "advertised", "theory", "measured", "of theory",
-                                                 "verdict"}};
+                                                 "quiet", "as lived", "verdict"}};
   std::size_t left_out = 0;
   std::string causes;
   for (const Ceiling& c : ceilings) {
+    if (hidden(ceilings, c)) continue;
+    const bool quiet = c.condition.ends_with("quiet");
+    const Ceiling* lived = under(ceilings, c, "as-lived");
     if (!c.cause.empty()) causes += fmt::format("  {} {}: {}\n", c.device, c.id(), c.cause);
     if (c.resource == "bandwidth" && c.operation != "read") {
       ++left_out;
@@ -87,7 +90,9 @@ std::string ceilings_summary(const std::vector<Ceiling>& ceilings) {
                     c.resource == "compute" ? c.dtype : c.level, c.exec_unit,
                     fmt::format("{}", c.threads), with_prefix(c.advertised, unit),
                     with_prefix(c.theory_at_clock, unit), with_prefix(c.measured, unit),
-                    percent(c.measured / c.theory_at_clock), c.verdict});
+                    percent(c.measured / c.theory_at_clock),
+                    quiet ? fmt::format("{}/{}", c.samples, c.samples + c.samples_rejected) : "-",
+                    with_prefix(lived ? lived->measured : kUnknownNumber, unit), c.verdict});
   }
   if (rows.size() == 1 && left_out == 0) return "No ceilings.\n";
   std::string out = aligned(rows, 3);

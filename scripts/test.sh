@@ -6,7 +6,7 @@ usage() {
   cat <<'HELP'
 usage: test.sh [STAGE…]
 
-Stages; by default format, clang and gcc, in this order:
+Stages; by default all of them, in this order:
   format  clang-format 14 on every source file
   clang   Clang, optimised: the kernels and their tests
   asan    Clang with AddressSanitizer and UndefinedBehaviorSanitizer: all CPU code, unit and CLI tests
@@ -20,7 +20,7 @@ HELP
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 all=(format clang asan tsan arm gcc)
-stages=(format clang gcc)
+stages=("${all[@]}")
 case ${1:-} in
   --help | -h) usage; exit 0 ;;
   '') ;;

@@ -11,6 +11,7 @@
 #include "roofline/dtype_names.hpp"
 #include "roofline/error.hpp"
 #include "roofline/overlay.hpp"
+#include "roofline/quiet.hpp"
 #include "roofline/roofs.hpp"
 #include "roofline/summary.hpp"
 
@@ -33,7 +34,8 @@ int analyze(Options options) {
   if (!options.ceilings.empty()) ceilings = read_ceilings(options.ceilings);
   if (!options.chip.empty()) ceilings = advertised_ceilings(specs::chip(options.chip));
   const std::vector<std::filesystem::path> files(options.bench.begin(), options.bench.end());
-  const BenchData data = read_bench_json(files, options.defaults);
+  BenchData data = read_bench_json(files, options.defaults);
+  set_disturbed_apart(data.benchmarks);
   const auto points = overlay(data.benchmarks, ceilings);
   std::string machine = data.machine;
   if (options.chip.empty() && !ceilings.empty() && !ceilings.front().machine.empty()) {

@@ -133,10 +133,13 @@ def _records(path, columns):
 
 
 def ceilings(path):
+    """One row for each ceiling: what quiet moments gave where there were any, else as lived."""
     columns = (
-        "machine device resource level operation dtype exec_unit threads measured "
+        "machine device resource level operation dtype exec_unit threads condition measured "
         "theory_at_clock advertised verdict"
     ).split()
+    records = list(_records(path, columns))
+    quiet = {_ceiling_key(r) for r in records if r.text("condition").endswith("quiet")}
     return [
         Ceiling(
             machine=r.text("machine"),
@@ -152,8 +155,14 @@ def ceilings(path):
             advertised=r.number("advertised"),
             verdict=r.text("verdict"),
         )
-        for r in _records(path, columns)
+        for r in records
+        if r.text("condition").endswith("quiet") or _ceiling_key(r) not in quiet
     ]
+
+
+def _ceiling_key(record):
+    columns = "machine device resource level operation dtype exec_unit threads".split()
+    return tuple(record.text(column) for column in columns)
 
 
 def roofline(path):

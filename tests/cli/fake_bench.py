@@ -5,6 +5,8 @@ Linked as bench_ceilings, bench_matmul … into a folder that `roofline run --bi
 FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a benchmark is asked for:
   crash, hang, garbage (not JSON), truncated, nocounters, nan, exit3, silent (no row): the process
   wrong (error row, exit code 1), skip (error row, exit code 0): the row
+  shared: two samples of three take twice as long, and their windows say that a core was shared
+  low: a hundredth of the speed; lowtwice: in the first two processes only (counted in FAKE_STATE)
 FAKE_SLEEP=<seconds> is how long each process takes. FAKE_LIST=garbage|crash spoils --list.
 """
 import json
@@ -90,6 +92,14 @@ def row(item, repetition):
             "bytes": float(moved), "clock_hz": 3.5e9, "label": label, **counters}
 
 
+def count(item):
+    """How many processes have run it, this one included."""
+    path = os.path.join(os.environ["FAKE_STATE"], item["name"].replace("/", "_"))
+    with open(path, "a+") as file:
+        file.write("x")
+        return file.tell()
+
+
 def error_row(item, message):
     return {"name": item["name"] + "/real_time", "run_type": "iteration", "error_occurred": True,
             "error_message": message, "iterations": 0, "real_time": 0.0, "cpu_time": 0.0,
@@ -133,8 +143,14 @@ def main():
         elif mode == "skip":
             rows.append(error_row(item, "not on this machine"))
         elif mode != "silent":
+            slow = 100 if mode == "low" or mode == "lowtwice" and count(item) <= 2 else 1
             for repetition in range(int(flag("benchmark_repetitions", "1"))):
                 made = row(item, repetition)
+                made["real_time"] *= slow
+                if mode == "shared":
+                    disturbed = repetition % 3 > 0
+                    made["real_time"] *= 2 if disturbed else 1
+                    made["issue_per_cycle"] = 1.0 if disturbed else 2.0
                 if mode == "nocounters":
                     del made["flops"]
                 if mode == "nan":

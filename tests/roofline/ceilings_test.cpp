@@ -28,6 +28,11 @@ Benchmark probe(const std::string& kernel, const std::string& variant, const std
   b.device = "cpu";
   b.exec_unit = variant == "scalar" ? "scalar" : "simd-" + variant;
   b.times_s = {seconds * 1.01, seconds, seconds * 0.99, seconds, seconds * 1.02, seconds * 0.98};
+  b.lived_times_s = b.times_s;
+  b.beside.resize(b.times_s.size());
+  b.name = kernel + "/" + variant + "/" + dtype;
+  for (const auto& [key, value] : b.keys) b.name += "/" + key + ":" + value;
+  b.name += "/threads:" + std::to_string(threads);
   b.flops = flops;
   b.bytes = bytes;
   b.clock_hz = 3e9;
@@ -232,6 +237,64 @@ TEST(Ceilings, AnAdvertisedChipServes) {
     }
   }
   EXPECT_TRUE(found);
+}
+
+/// Windows beside every sample of a row, and all of them quiet.
+void gate(Benchmark& row) {
+  for (Surroundings& beside : row.beside) beside = {3e9, 2, kUnknownNumber};
+  row.quiet_samples = row.times_s.size();
+}
+
+TEST(Ceilings, QuietAndAsLived) {
+  auto rows = sweep({{16 * KiB, 190}, {24 * KiB, 200}});
+  for (Benchmark& row : rows) {
+    gate(row);
+    // Two more samples on shared cores: half the rate.
+    row.lived_times_s.insert(row.lived_times_s.end(), 8, 2 * row.times_s[1]);
+    row.beside.resize(row.lived_times_s.size(), {3e9, 1, kUnknownNumber});
+  }
+  const auto found = ceilings_from(rows, context());
+  ASSERT_EQ(found.rows.size(), 2u);
+  const Ceiling& lived = *under(found.rows, found.rows[0], "as-lived");
+  const Ceiling& quiet = *under(found.rows, found.rows[0], "quiet");
+  EXPECT_NEAR(quiet.measured, 200e9, 1e6);
+  EXPECT_EQ(quiet.samples, 6);
+  EXPECT_EQ(quiet.samples_rejected, 8);
+  EXPECT_NEAR(lived.measured, 100e9, 1e6);
+  EXPECT_EQ(lived.samples, 14);
+  EXPECT_TRUE(hidden(found.rows, lived));
+  EXPECT_FALSE(hidden(found.rows, quiet));
+  ASSERT_EQ(found.sweep.size(), 2u);  // each size once, from the samples that count
+  EXPECT_EQ(found.sweep[0].samples_rejected, 8);
+}
+
+TEST(Ceilings, NeverQuietIsSaid) {
+  auto rows = sweep({{16 * KiB, 190}, {24 * KiB, 200}});
+  for (Benchmark& row : rows) {
+    gate(row);
+    row.quiet_samples = 1;
+  }
+  const auto found = ceilings_from(rows, context());
+  ASSERT_EQ(found.rows.size(), 1u);
+  EXPECT_EQ(found.rows[0].condition, "as-lived");
+  EXPECT_EQ(found.rows[0].verdict, "not-quiet");
+  EXPECT_EQ(found.sweep.size(), 2u);
+}
+
+TEST(Ceilings, OfSeveralAttemptsTheBestCounts) {
+  auto rows = sweep({{16 * KiB, 95}, {24 * KiB, 100}});
+  for (Benchmark again : sweep({{16 * KiB, 190}, {24 * KiB, 200}})) {
+    again.attempt = 1;
+    rows.push_back(again);
+  }
+  rows.push_back(probe("fma_peak", "avx2", "f32", {}, 1, 1e-3, 1e8, 0));
+  rows.push_back(probe("fma_peak", "avx2", "f32", {}, 1, 2e-3, 1e8, 0));
+  rows.back().attempt = 1;
+  const auto found = ceilings_from(rows, context());
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_NEAR(found.rows[0].measured, 1e11, 1e6);  // the first attempt was the better one
+  EXPECT_NEAR(at(found, "L1").measured, 200e9, 1e6);
+  EXPECT_EQ(found.sweep.size(), 2u);
 }
 
 }  // namespace

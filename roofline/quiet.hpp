@@ -1,0 +1,35 @@
+// The quiet gate: which samples were taken while nobody else used the cores or the memory.
+//
+// Virtual CPUs float on their host: at times two of them share a core, the clock falls, or a
+// neighbour takes the memory bus, and any figure can be halved without a trace in it. Windows
+// beside each sample tell (bench/window.hpp); the timed sample itself is never looked at, or fast
+// samples would be selected.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "roofline/bench_json.hpp"
+
+namespace roofline {
+
+/// Independent instructions per cycle, against the run's upper decile: a shared core gives half.
+inline constexpr double kQuietIssue = 0.85;
+/// Clock, against the upper decile of the same benchmark's windows: clocks of neighbouring windows
+/// differ by up to 6 % on an idle machine.
+inline constexpr double kQuietClock = 0.93;
+/// Memory window, against the upper decile of the run's on as many threads: it is short, and
+/// scatters by a fifth on an idle machine.
+inline constexpr double kQuietMemory = 0.70;
+/// With fewer quiet samples than this the benchmark is reported as lived, and said so.
+inline constexpr std::size_t kFewestQuiet = 3;
+
+/// Leaves only quiet samples in each row's times_s, if there are kFewestQuiet of them or all are;
+/// sets quiet_samples. What a row does not carry rejects nothing: a user's own rows stay whole.
+void set_disturbed_apart(std::vector<Benchmark>& rows);
+
+/// Whether two figures may be compared: their shares of quiet samples differ by no more than 10
+/// points, or by no more than one sample where that is coarser. True where there were no windows.
+bool same_windows(const Benchmark& a, const Benchmark& b);
+
+}  // namespace roofline
