@@ -28,7 +28,7 @@ std::map<std::pair<std::string, std::string>, const Point*> points_above(
 Analysis analyze_folder(const std::filesystem::path& folder, const CeilingContext& context) {
   Analysis out;
   out.data = read_bench_json(bench_files(folder));
-  set_disturbed_apart(out.data.benchmarks);
+  set_disturbed_apart(out.data.benchmarks, context.issue_per_cycle);
   out.ceilings = ceilings_from(out.data.benchmarks, context);
   out.points = overlay(out.data.benchmarks, out.ceilings.rows);
   const auto above = points_above(out.points);

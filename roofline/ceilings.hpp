@@ -71,6 +71,8 @@ struct CeilingContext {
   std::vector<machine::Cache> caches;  ///< of the CPU
   /// Theory at the ceiling's clock_hz and threads; NaN where no table tells. May be empty.
   std::function<double(const Ceiling&)> theory;
+  /// Independent multiplies that a core issues per cycle; NaN where no table tells.
+  double issue_per_cycle = kUnknownNumber;
   /// What is advertised for this resource. May be empty.
   std::function<Advertised(const Ceiling&)> advertised;
 };

@@ -24,7 +24,7 @@ double acceptance(const Benchmark& row) {
 
 }  // namespace
 
-void set_disturbed_apart(std::vector<Benchmark>& rows) {
+void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
   std::vector<double> issues;
   std::map<int, std::vector<double>> memories;
   for (const Benchmark& row : rows) {
@@ -33,7 +33,7 @@ void set_disturbed_apart(std::vector<Benchmark>& rows) {
       memories[row.threads].push_back(beside.memory_bytes_per_s);
     }
   }
-  const double issue = upper_decile(issues);
+  const double issue = std::fmax(upper_decile(issues), issue_per_cycle);
   std::map<int, double> memory;
   for (const auto& [threads, values] : memories) memory[threads] = upper_decile(values);
 

@@ -13,7 +13,8 @@
 
 namespace roofline {
 
-/// Independent instructions per cycle, against the run's upper decile: a shared core gives half.
+/// Independent instructions per cycle, against the core's own figure or the run's upper decile,
+/// whichever is higher: a shared core gives half.
 inline constexpr double kQuietIssue = 0.85;
 /// Clock, against the upper decile of the same benchmark's windows: clocks of neighbouring windows
 /// differ by up to 6 % on an idle machine.
@@ -26,7 +27,9 @@ inline constexpr std::size_t kFewestQuiet = 3;
 
 /// Leaves only quiet samples in each row's times_s, if there are kFewestQuiet of them or all are;
 /// sets quiet_samples. What a row does not carry rejects nothing: a user's own rows stay whole.
-void set_disturbed_apart(std::vector<Benchmark>& rows);
+/// `issue_per_cycle` is what a core of this machine gives by itself, NaN if no table tells: without
+/// it a run of which not one moment in ten was quiet looks quiet.
+void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle = kUnknownNumber);
 
 /// Whether two figures may be compared: their shares of quiet samples differ by no more than 10
 /// points, or by no more than one sample where that is coarser. True where there were no windows.

@@ -51,6 +51,8 @@ CeilingContext context_of(const machine::Machine& machine, const std::string& gp
   CeilingContext context;
   context.machine = machine.name;
   context.caches = machine.caches;
+  // Multiplies go where scalar multiply-adds go, two FLOP each.
+  if (core) context.issue_per_cycle = core->flops_per_cycle("f32", "scalar") / 2;
   context.theory = [core, chip, facts](const Ceiling& c) {
     if (c.device == "gpu") return gpu_theory(c, chip, facts);
     return core ? cpu_theory(c, *core) : kUnknownNumber;

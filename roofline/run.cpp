@@ -55,10 +55,11 @@ std::string seconds_text(double seconds) { return fmt::format("{:.4f}", seconds)
 class Runner {
  public:
   Runner(RunFolder& folder, const Plan& plan, const RunOptions& options, std::string device,
-         SignalGuard& signals)
+         const CeilingContext& context, SignalGuard& signals)
       : folder_(folder),
         options_(options),
         device_(std::move(device)),
+        machine_(context),
         effort_(folder.settings().full ? kFull : kQuick),
         again_left_s_(effort_.again_s),
         signals_(signals),
@@ -99,9 +100,9 @@ class Runner {
 
   /// Measures again, within bounds, the ceilings that the results so far cast doubt on. False if it
   /// was interrupted.
-  bool measure_doubtful(const Plan& plan, const CeilingContext& context) {
+  bool measure_doubtful(const Plan& plan) {
     for (int i = 0; i < kAttempts && again_left_s_ > 0; ++i) {
-      const Analysis so_far = analyze_folder(folder_.path(), context);
+      const Analysis so_far = analyze_folder(folder_.path(), machine_);
       Group group{"", units_of(plan, doubtful_probes(so_far))};
       if (group.units.empty()) break;
       attempt_ = 1;
@@ -203,7 +204,7 @@ class Runner {
     std::vector<Benchmark> all = benchmarks_so_far();
     const std::size_t own = all.size();
     all.insert(all.end(), seen_.begin(), seen_.end());
-    set_disturbed_apart(all);
+    set_disturbed_apart(all, machine_.issue_per_cycle);
     return std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own),
                        [](const Benchmark& row) { return row.gated() && !row.quiet(); });
   }
@@ -329,6 +330,7 @@ class Runner {
   RunFolder& folder_;
   const RunOptions& options_;
   std::string device_;
+  const CeilingContext& machine_;
   Effort effort_;
   double again_left_s_;
   SignalGuard& signals_;
@@ -428,8 +430,8 @@ int run(const RunOptions& options) {
   const CeilingContext context = context_of(machine, settings.gpu);
   bool complete = false;
   {
-    Runner runner(*folder, plan, options, device, *signals);
-    complete = runner.measure() && runner.measure_doubtful(plan, context);
+    Runner runner(*folder, plan, options, device, context, *signals);
+    complete = runner.measure() && runner.measure_doubtful(plan);
   }
   signals.reset();  // from here on a second Ctrl-C ends the program at once
   const bool failed = !folder->failures().empty();

@@ -150,7 +150,7 @@ def main():
                 if mode == "shared":
                     disturbed = repetition % 3 > 0
                     made["real_time"] *= 2 if disturbed else 1
-                    made["issue_per_cycle"] = 1.0 if disturbed else 2.0
+                    made["issue_per_cycle"] = 0.1 if disturbed else 9.0
                 if mode == "nocounters":
                     del made["flops"]
                 if mode == "nan":

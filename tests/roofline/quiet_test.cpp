@@ -44,6 +44,14 @@ TEST(Quiet, TheReferenceIsTheWholeRuns) {
   EXPECT_TRUE(rows[1].quiet());
 }
 
+TEST(Quiet, ARunThatIsSharedThroughoutIsSeenByTheCoresOwnFigure) {
+  std::vector<Benchmark> rows = {row({kShared, kShared, kShared})};
+  set_disturbed_apart(rows);
+  EXPECT_TRUE(rows[0].quiet());
+  set_disturbed_apart(rows, 2);
+  EXPECT_FALSE(rows[0].quiet());
+}
+
 TEST(Quiet, TwoQuietSamplesAreTooFew) {
   std::vector<Benchmark> rows = {row({kQuiet, kQuiet, kShared, kShared})};
   set_disturbed_apart(rows);
