@@ -90,13 +90,18 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     return observe(entry.instance.threads, !std::isnan(problem.traffic().dram));
   };
   const Window before = when_quiet(window);
+  const double waited_before = waited_for_cpu_s();
+  const auto start = std::chrono::steady_clock::now();
   while (state.KeepRunningBatch(bound->batch)) {
     problem.run(bound->next_call, bound->batch);
     bound->next_call += bound->batch;
   }
+  const std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
+  const double waited = waited_for_cpu_s() - waited_before;
   const Window beside = around(before, window());
   set_counters(state, problem, beside.clock_hz, false);
   set_counter(state, "issue_per_cycle", beside.issue_per_cycle);
+  set_counter(state, "cpu_wait", waited / (all.count() * entry.instance.threads));
   set_counter(state, "memory_window_bytes_per_s", beside.memory_bytes_per_s);
   state.SetLabel(base_label(problem, false));
 }

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -125,6 +127,18 @@ double memory_rate(int threads) {
 }
 
 }  // namespace
+
+double waited_for_cpu_s() {
+  double waited_ns = 0;
+  std::error_code fault;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", fault)) {
+    double ran_ns = 0, delay_ns = 0;
+    // A thread may have ended meanwhile; the kernel may have no such file.
+    if (std::ifstream file(task.path() / "schedstat"); file >> ran_ns >> delay_ns)
+      waited_ns += delay_ns;
+  }
+  return fault ? kUnknown : 1e-9 * waited_ns;
+}
 
 Window observe(int threads, bool memory) {
   std::vector<CoreRates> cores(threads);

@@ -14,6 +14,10 @@ struct Window {
   double memory_bytes_per_s;
 };
 
+/// Seconds that the process's threads have been ready to run and found their CPU taken, summed over
+/// them; NaN where the kernel does not tell.
+double waited_for_cpu_s();
+
 /// Observes the cores of an OpenMP team of `threads`, which the caller has pinned. Memory is looked
 /// at only if asked: it takes another 1 to 2 ms.
 Window observe(int threads, bool memory);

@@ -260,6 +260,7 @@ class Reader {
     const json machine = context.value("machine", json());
     if (machine.is_string() && data_.machine.empty()) data_.machine = machine.get<std::string>();
     std::size_t samples = 0, aggregates = 0;
+    in_file_.clear();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto where = fmt::format("{}: benchmarks[{}]", source, i);
       if (!rows[i].is_object()) {
@@ -311,10 +312,19 @@ class Reader {
 
   void add_sample(RowReader& row, const std::string& source, const std::string& name,
                   const std::vector<ContextCache>& caches) {
-    Benchmark sample = read_sample(row, source, name, caches);
-    const double time = sample.times_s.front();
-    const Surroundings beside = sample.beside.front();
+    const double time = read_time(row);
+    const Surroundings beside = read_surroundings(row);
     const double power = row.optional_number("power_w");
+    const int attempt = read_attempt(row);
+    // A later sample may leave out what its first one has said.
+    const auto first_row = in_file_.find({joined(name_parts(name)), attempt});
+    if (first_row != in_file_.end() && !row.raw().contains("flops") &&
+        !row.raw().contains("bytes") && !row.raw().contains("label")) {
+      add_time(first_row->second, time, beside, power);
+      return;
+    }
+    Benchmark sample = read_sample(row, source, name, caches);
+    sample.attempt = attempt;
     const auto [found, fresh] =
         index_.try_emplace({sample.name, sample.device, sample.attempt}, data_.benchmarks.size());
     if (fresh) {
@@ -328,10 +338,31 @@ class Reader {
       if (differ(first.flops, sample.flops) || differ(first.bytes, sample.bytes)) {
         row.fail("samples of one benchmark disagree in flops or bytes per iteration");
       }
-      first.times_s.push_back(time);
-      first.beside.push_back(beside);
     }
-    if (std::isfinite(power) && power > 0) powers_[found->second].push_back(power);
+    in_file_[{data_.benchmarks[found->second].name, attempt}] = found->second;
+    add_time(found->second, time, beside, power);
+  }
+
+  void add_time(std::size_t index, double time, const Surroundings& beside, double power) {
+    data_.benchmarks[index].times_s.push_back(time);
+    data_.benchmarks[index].beside.push_back(beside);
+    if (std::isfinite(power) && power > 0) powers_[index].push_back(power);
+  }
+
+  static double read_time(const RowReader& row) {
+    const double time = row.optional_number("real_time") * seconds_per_unit(row);
+    if (!std::isfinite(time) || time <= 0) row.fail("field 'real_time' is not a number above 0");
+    return time;
+  }
+
+  static Surroundings read_surroundings(const RowReader& row) {
+    return {row.positive_number("clock_hz"), row.positive_number("issue_per_cycle"),
+            row.optional_number("cpu_wait"), row.positive_number("memory_window_bytes_per_s")};
+  }
+
+  static int read_attempt(const RowReader& row) {
+    const double attempt = row.positive_number("attempt");
+    return attempt < 1e6 ? static_cast<int>(attempt) : 0;
   }
 
   Benchmark read_sample(const RowReader& row, const std::string& source, const std::string& name,
@@ -377,13 +408,6 @@ class Reader {
     out.parent = label["parent"];
     out.bytes_source = label["bytes_source"].empty() ? "model" : label["bytes_source"];
 
-    const double time = row.optional_number("real_time") * seconds_per_unit(row);
-    if (!std::isfinite(time) || time <= 0) row.fail("field 'real_time' is not a number above 0");
-    out.times_s.push_back(time);
-    out.beside.push_back({row.positive_number("clock_hz"), row.positive_number("issue_per_cycle"),
-                          row.positive_number("memory_window_bytes_per_s")});
-    const double attempt = row.positive_number("attempt");
-    if (attempt < 1e6) out.attempt = static_cast<int>(attempt);
     out.flops = row.counter("flops");
     out.bytes = row.counter("bytes");
     if (out.flops == 0 && out.bytes == 0) row.fail("counters 'flops' and 'bytes' are both 0");
@@ -403,7 +427,8 @@ class Reader {
   const RowDefaults& defaults_;
   BenchData data_;
   std::map<std::tuple<std::string, std::string, int>, std::size_t> index_;
-  std::vector<std::vector<double>> powers_;  // by benchmark
+  std::map<std::pair<std::string, int>, std::size_t> in_file_;  // by name and attempt
+  std::vector<std::vector<double>> powers_;                     // by benchmark
 };
 
 }  // namespace

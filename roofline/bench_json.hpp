@@ -20,10 +20,11 @@ struct RowDefaults {
   int threads = 1;
 };
 
-/// What the windows beside a sample told; NaN where the row does not carry it.
+/// What was seen beside a sample; NaN where the row does not carry it.
 struct Surroundings {
   double clock_hz = kUnknownNumber;
-  double issue_per_cycle = kUnknownNumber;     ///< independent multiplies, on the worst core
+  double issue_per_cycle = kUnknownNumber;  ///< independent multiplies, on the worst core
+  double cpu_wait = kUnknownNumber;  ///< share of the threads' time that other processes took
   double memory_bytes_per_s = kUnknownNumber;  ///< of all threads, for rows that cross DRAM
 };
 
@@ -72,11 +73,12 @@ struct BenchData {
   std::vector<SkippedRow> skipped;  ///< rows that carry an error instead of a time
 };
 
-/// Reads the files as one run. A row's dtype and device come from its name or label, else from
-/// `defaults`. Level of the bytes: counters bytes_<level>; a row with only `bytes` counts at the
-/// level in `defaults`, else at the last one (DRAM, HBM) if its name says temp:cold, else at the
-/// smallest cache of the file's context that holds working_set_bytes (per thread for L1 and L2),
-/// else at the last one.
+/// Reads the files as one run. Of the samples of a benchmark the first one of each file says it
+/// all; later ones may leave out their label and every counter that does not change. A row's dtype
+/// and device come from its name or label, else from `defaults`. Level of the bytes: counters
+/// bytes_<level>; a row with only `bytes` counts at the level in `defaults`, else at the last one
+/// (DRAM, HBM) if its name says temp:cold, else at the smallest cache of the file's context that
+/// holds working_set_bytes (per thread for L1 and L2), else at the last one.
 ///
 /// Throws BadInput, one line naming file and row or line: not readable, empty, not JSON, no
 /// `benchmarks`, wrong types, no counters `flops` and `bytes`, times or counters that are not

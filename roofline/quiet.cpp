@@ -44,7 +44,7 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
     std::vector<double> quiet;
     for (std::size_t i = 0; i < row.beside.size(); ++i) {
       const Surroundings& beside = row.beside[i];
-      if (below(beside.issue_per_cycle, kQuietIssue, issue) ||
+      if (beside.cpu_wait > kQuietWait || below(beside.issue_per_cycle, kQuietIssue, issue) ||
           below(beside.clock_hz, kQuietClock, clock) ||
           below(beside.memory_bytes_per_s, kQuietMemory, memory[row.threads])) {
         continue;

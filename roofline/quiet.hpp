@@ -1,9 +1,9 @@
 // The quiet gate: which samples were taken while nobody else used the cores or the memory.
 //
-// Virtual CPUs float on their host: at times two of them share a core, the clock falls, or a
-// neighbour takes the memory bus, and any figure can be halved without a trace in it. Windows
-// beside each sample tell (bench/window.hpp); the timed sample itself is never looked at, or fast
-// samples would be selected.
+// Other processes want the same CPUs. Virtual CPUs also float on their host: at times two of them
+// share a core, the clock falls, or a neighbour takes the memory bus, and any figure can be halved
+// without a trace in it. Windows beside each sample and the scheduler's account tell
+// (bench/window.hpp); the timed sample itself is never looked at, or fast ones would be selected.
 #pragma once
 
 #include <span>
@@ -16,6 +16,8 @@ namespace roofline {
 /// Independent instructions per cycle, against the core's own figure or the run's upper decile,
 /// whichever is higher: a shared core gives half.
 inline constexpr double kQuietIssue = 0.85;
+/// Share of the time that threads which could run had to wait for a CPU: other processes here.
+inline constexpr double kQuietWait = 0.02;
 /// Clock, against the upper decile of the same benchmark's windows: clocks of neighbouring windows
 /// differ by up to 6 % on an idle machine.
 inline constexpr double kQuietClock = 0.93;

@@ -31,11 +31,14 @@ namespace fs = std::filesystem;
 struct Effort {
   int rounds, repetitions;
   double budget_s;  ///< 0: no bound, every sample gets longest_sample_s
-  double again_s;   ///< for further rounds in want of quiet samples, and for doubtful ceilings
+  double rounds_s;  ///< for further rounds in want of quiet samples
+  double again_s;   ///< for doubtful ceilings
   double shortest_sample_s, longest_sample_s;
 };
-constexpr Effort kQuick = {2, 3, 90, 12, 0.002, 0.1};
-constexpr Effort kFull = {3, 5, 0, 600, 0.1, 0.1};
+// Samples are short: phases in which a core is shared last tens of milliseconds, and a sample that
+// is longer than they are is never quiet.
+constexpr Effort kQuick = {2, 5, 70, 8, 8, 0.002, 0.02};
+constexpr Effort kFull = {3, 5, 0, 300, 300, 0.03, 0.03};
 constexpr int kFurtherRounds = 2;  // of a group, at most
 constexpr int kAttempts = 2;       // at a ceiling in doubt, beyond the first
 
@@ -61,6 +64,7 @@ class Runner {
         device_(std::move(device)),
         machine_(context),
         effort_(folder.settings().full ? kFull : kQuick),
+        rounds_left_s_(effort_.rounds_s),
         again_left_s_(effort_.again_s),
         signals_(signals),
         trace_(folder.path() / "trace.csv", device_ != "cpu") {
@@ -155,10 +159,11 @@ class Runner {
     for (int round = 0; round < effort_.rounds; ++round) {
       if (!measure_round(group, units, round)) return false;
     }
-    for (int i = 0; i < kFurtherRounds && again_left_s_ > 0 && disturbed(); ++i) {
+    for (int i = 0; i < kFurtherRounds && rounds_left_s_ > 0; ++i) {
+      if (!keep_disturbed(units)) break;
       const double begin = progress_->elapsed_s();
       if (!measure_round(group, units, effort_.rounds + i)) return false;
-      again_left_s_ -= progress_->elapsed_s() - begin;
+      rounds_left_s_ -= progress_->elapsed_s() - begin;
     }
     for (Benchmark& row : benchmarks_so_far()) seen_.push_back(std::move(row));
     json rows = json::array();
@@ -200,13 +205,21 @@ class Runner {
   }
 
   /// Whether a benchmark of the group at work lacks quiet samples, as far as can be told by now.
-  bool disturbed() const {
+  /// Of probes, which are not compared with each other, only those stay in `units`.
+  bool keep_disturbed(std::vector<Unit>& units) const {
     std::vector<Benchmark> all = benchmarks_so_far();
     const std::size_t own = all.size();
     all.insert(all.end(), seen_.begin(), seen_.end());
     set_disturbed_apart(all, machine_.issue_per_cycle);
-    return std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own),
-                       [](const Benchmark& row) { return row.gated() && !row.quiet(); });
+    all.resize(own);
+    std::erase_if(all, [](const Benchmark& row) { return !row.gated() || row.quiet(); });
+    if (all.empty()) return false;
+    if (is_probe(all.front())) {
+      std::set<std::string> names;
+      for (const Benchmark& row : all) names.insert(row.name);
+      keep_only(units, names);
+    }
+    return !units.empty();
   }
 
   /// One process; `next` gets what the next round shall run in its place. A process that fails as
@@ -293,6 +306,7 @@ class Runner {
       }
       row["round"] = round;
       if (attempt_ > 0) row["attempt"] = attempt_;
+      shorten(row, !found->second.rows.empty() || !results_[found->first].rows.empty());
       found->second.rows.push_back(std::move(row));
     }
     const bool told = std::any_of(fresh.begin(), fresh.end(),
@@ -307,6 +321,24 @@ class Runner {
       sum.skipped = sum.skipped || result.skipped;
     }
     return {};
+  }
+
+  /// Leaves out of a row what tells nothing, and of a later sample what its first one says.
+  static void shorten(json& row, bool later) {
+    for (const char* field : {"family_index", "per_family_instance_index", "run_name"}) {
+      row.erase(field);
+    }
+    if (later) {
+      for (const char* field : {"label", "flops", "bytes", "intensity", "working_set_bytes",
+                                "FLOP/s", "B/s", "repetitions", "threads"}) {
+        row.erase(field);
+      }
+      std::erase_if(row.get_ref<json::object_t&>(),
+                    [](const auto& item) { return item.first.starts_with("bytes_"); });
+    }
+    for (auto& [field, value] : row.items()) {
+      if (value.is_number_float()) value = std::stod(fmt::format("{:.8g}", value.get<double>()));
+    }
   }
 
   void skip(const std::string& name, const std::string& reason) {
@@ -332,7 +364,7 @@ class Runner {
   std::string device_;
   const CeilingContext& machine_;
   Effort effort_;
-  double again_left_s_;
+  double rounds_left_s_, again_left_s_;
   SignalGuard& signals_;
   Trace trace_;
   std::optional<Progress> progress_;

@@ -143,14 +143,19 @@ Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& fi
   return plan;
 }
 
+void keep_only(std::vector<Unit>& units, const std::set<std::string>& names) {
+  for (Unit& unit : units) {
+    std::erase_if(unit.names, [&](const std::string& name) { return !names.contains(name); });
+  }
+  std::erase_if(units, [](const Unit& unit) { return unit.names.empty(); });
+}
+
 std::vector<Unit> units_of(const Plan& plan, const std::set<std::string>& names) {
   std::vector<Unit> out;
   for (const Group& group : plan.groups) {
-    for (Unit unit : group.units) {
-      std::erase_if(unit.names, [&](const std::string& name) { return !names.contains(name); });
-      if (!unit.names.empty()) out.push_back(std::move(unit));
-    }
+    out.insert(out.end(), group.units.begin(), group.units.end());
   }
+  keep_only(out, names);
   return out;
 }
 

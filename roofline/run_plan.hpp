@@ -52,6 +52,9 @@ std::vector<ListedBenchmark> parse_list(std::string_view text,
 /// Throws BadInput for a bad expression and for one that matches nothing.
 Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter);
 
+/// Leaves only these benchmarks, and no unit without any.
+void keep_only(std::vector<Unit>& units, const std::set<std::string>& names);
+
 /// The units of the plan cut down to these benchmarks.
 std::vector<Unit> units_of(const Plan& plan, const std::set<std::string>& names);
 

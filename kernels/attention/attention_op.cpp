@@ -382,13 +382,18 @@ std::vector<Case> cases(const Caches& caches) {
   add(kTypes[1], with(gqa, 1, 512, 32, 8, 0), "warm", cores, true);
   add(kTypes[1], gqa, "cold", 1, true);
 
+  // Around 32 / 8 heads, contiguous; the other settings one at a time.
   for (const auto& type : kTypes) {
-    for (const auto& [heads, kv_heads] : {std::pair{32, 8}, {32, 32}, {64, 8}})
-      for (const std::int64_t page : {std::int64_t{0}, kPage})
-        for (const int batch : {1, 8})
-          for (const int context : {1024, 4096, 8192, 32768})
-            add(type, with(gqa, batch, context, heads, kv_heads, page), "cold", cores);
-    for (const int context : {512, 4096, 32768})
+    for (const int context : {1024, 8192, 32768}) {
+      for (const int batch : {1, 8})
+        for (const std::int64_t page : {std::int64_t{0}, kPage})
+          add(type, with(gqa, batch, context, 32, 8, page), "cold", cores);
+      for (const auto& [heads, kv_heads] : {std::pair{32, 32}, {64, 8}})
+        add(type, with(gqa, 1, context, heads, kv_heads, 0), "cold", cores);
+    }
+    add(type, with(gqa, 8, 8192, 32, 32, 0), "cold", cores);
+    add(type, with(gqa, 1, 8192, 32, 32, kPage), "cold", cores);
+    for (const int context : {512, 4096})
       add(type, with(gqa, 32, context, 32, 8, 0), "cold", cores);
     for (const int threads : {1, cores}) {
       for (const auto& [heads, kv_heads] : {std::pair{32, 8}, {32, 32}, {64, 8}})

@@ -66,7 +66,7 @@ Tiles tiles(const Plan& plan, bool) {
 }  // namespace
 
 extern const Kernel blocked = {
-    .exec_unit = "scalar",
+    .exec_unit = "simd-baseline",
     .f64 = {.run = multiply<double>, .tiles = tiles<double>},
     .f32 = {.run = multiply<float>, .tiles = tiles<float>},
     .bf16_f32 = {.run = multiply<float>, .tiles = tiles<bf16>},

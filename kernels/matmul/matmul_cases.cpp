@@ -75,7 +75,7 @@ std::vector<Case> cases(const Caches& caches) {
     for (const std::int64_t n : {256, 512, 1024, 2048, 4096})
       for (const bool packed : {false, true})
         for (const int threads : {1, cores})
-          if (threads == cores || n <= 2048)
+          if (threads == cores || n == 1024 || (!packed && n <= 2048))
             add(make(type, n, n, n, packed, false, threads), false);
     for (const std::int64_t m : {1, 8, 32, 128})
       for (const bool packed : {false, true}) {

@@ -5,7 +5,7 @@ Linked as bench_ceilings, bench_matmul … into a folder that `roofline run --bi
 FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a benchmark is asked for:
   crash, hang, garbage (not JSON), truncated, nocounters, nan, exit3, silent (no row): the process
   wrong (error row, exit code 1), skip (error row, exit code 0): the row
-  shared: two samples of three take twice as long, and their windows say that a core was shared
+  shared: all samples but the first take twice as long, and their windows say that a core was shared
   low: a hundredth of the speed; lowtwice: in the first two processes only (counted in FAKE_STATE)
 FAKE_SLEEP=<seconds> is how long each process takes. FAKE_LIST=garbage|crash spoils --list.
 """
@@ -148,7 +148,7 @@ def main():
                 made = row(item, repetition)
                 made["real_time"] *= slow
                 if mode == "shared":
-                    disturbed = repetition % 3 > 0
+                    disturbed = repetition > 0
                     made["real_time"] *= 2 if disturbed else 1
                     made["issue_per_cycle"] = 0.1 if disturbed else 9.0
                 if mode == "nocounters":

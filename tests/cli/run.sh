@@ -66,14 +66,14 @@ done
 [ -e "$folder.part" ] && fail 'good: .part is left'
 check "$folder" "state['status'] == 'complete' and len(files) == $whole == state['groups_total']"
 check "$folder" "all(row['run_type'] == 'iteration' for row in bench)"
-check "$folder" "all(sum(r['name'] == row['name'] for r in bench) == 6 for row in bench)"
+check "$folder" "all(sum(r['name'] == row['name'] for r in bench) == 10 for row in bench)"
 check "$folder" "{row['round'] for row in bench} == {0, 1}"
 check "$folder" "all(file['context']['machine'] == 'fake-box' for file in files)"
 check "$folder" "len(state['skipped']) == 8"
 check "$folder" "any(r['resource'] == 'compute' and r['dtype'] == 'f32' and r['threads'] == '2' for r in csv('ceilings.csv'))"
 check "$folder" "sum(r['kernel'] == 'dot' and r['variant'] == 'avx2' for r in csv('roofline.csv')) == 4"
 check "$folder" "all(r['peer_ratio'] == '1.25' for r in csv('roofline.csv') if r['variant'] == 'avx2')"
-check "$folder" "all(r['time_low_s'] and r['samples'] == '6' for r in csv('roofline.csv'))"
+check "$folder" "all(r['time_low_s'] and r['samples'] == '10' for r in csv('roofline.csv'))"
 grep -q 'skipped 8 benchmarks: this CPU has no AVX-512' good.err || fail 'good: skips not shown'
 grep -Eq '^\[0/13\] [0-9:]+ left, ' good.err || fail 'good: no progress line'
 grep -Eq 'dot/f32/N:1000/cold/1T +avx2 .*1\.25x OpenBLAS' good.out || fail 'good: no summary line'
@@ -222,7 +222,7 @@ before=$(stat -c %Y.%i "$good"bench/* | sort)
 # 8. Shared cores: samples are set apart, both figures are there, further rounds are run for more.
 only='^(fma_peak|dot/avx2)'
 FAKE_FAULTS=shared:fma_peak/avx2 measure shared 0 --filter "$only"
-check "$folder" "{(r['condition'], r['samples'], r['samples_rejected']) for r in csv('ceilings.csv') if r['exec_unit'] == 'simd-avx2'} == {('quiet', '3', '6'), ('as-lived', '9', '0')}"
+check "$folder" "{(r['condition'], r['samples'], r['samples_rejected']) for r in csv('ceilings.csv') if r['exec_unit'] == 'simd-avx2'} == {('quiet', '3', '12'), ('as-lived', '15', '0')}"
 check "$folder" "all(round(float(r['measured']) / 1e9 / int(r['threads'])) == {'quiet': 51, 'as-lived': 25}[r['condition']] for r in csv('ceilings.csv') if r['exec_unit'] == 'simd-avx2')"
 check "$folder" "{row['round'] for row in bench if 'avx2' in row['name'] and 'fma' in row['name']} == {0, 1, 2}"
 

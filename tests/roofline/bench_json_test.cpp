@@ -226,5 +226,27 @@ TEST(BenchJson, EveryTruncationIsRefusedInOneLine) {
   EXPECT_EQ(fault(whole), "");
 }
 
+TEST(BenchJson, LaterSamplesMayLeaveOutWhatTheFirstHasSaid) {
+  const std::string first =
+      R"({"name": "dot/avx2/f32/N:9/threads:1", "real_time": 5, "time_unit": "ns", "flops": 18,
+          "bytes": 72, "clock_hz": 3e9, "issue_per_cycle": 2, "label": "device=cpu;"})";
+  const std::string later =
+      R"({"name": "dot/avx2/f32/N:9/threads:1", "real_time": 7, "time_unit": "ns", "clock_hz": 2e9})";
+  const auto file = [](const std::string& rows) { return R"({"benchmarks": [)" + rows + "]}"; };
+  const BenchData data = parse_bench_json(file(first + "," + later), "f");
+  ASSERT_EQ(data.benchmarks.size(), 1u);
+  const Benchmark& b = data.benchmarks[0];
+  ASSERT_EQ(b.times_s.size(), 2u);
+  EXPECT_DOUBLE_EQ(b.times_s[0], 5e-9);
+  EXPECT_DOUBLE_EQ(b.times_s[1], 7e-9);
+  EXPECT_DOUBLE_EQ(b.clock_hz, 2.5e9);
+  EXPECT_DOUBLE_EQ(b.beside[0].issue_per_cycle, 2);
+  EXPECT_TRUE(std::isnan(b.beside[1].issue_per_cycle));
+  // Alone it says too little, and so it does for another attempt.
+  EXPECT_THROW(parse_bench_json(file(later), "f"), BadInput);
+  const std::string again = later.substr(0, later.size() - 1) + R"(, "attempt": 1})";
+  EXPECT_THROW(parse_bench_json(file(first + "," + again), "f"), BadInput);
+}
+
 }  // namespace
 }  // namespace roofline

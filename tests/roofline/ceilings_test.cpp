@@ -241,7 +241,7 @@ TEST(Ceilings, AnAdvertisedChipServes) {
 
 /// Windows beside every sample of a row, and all of them quiet.
 void gate(Benchmark& row) {
-  for (Surroundings& beside : row.beside) beside = {3e9, 2, kUnknownNumber};
+  for (Surroundings& beside : row.beside) beside = {3e9, 2, 0, kUnknownNumber};
   row.quiet_samples = row.times_s.size();
 }
 
@@ -251,7 +251,7 @@ TEST(Ceilings, QuietAndAsLived) {
     gate(row);
     // Two more samples on shared cores: half the rate.
     row.lived_times_s.insert(row.lived_times_s.end(), 8, 2 * row.times_s[1]);
-    row.beside.resize(row.lived_times_s.size(), {3e9, 1, kUnknownNumber});
+    row.beside.resize(row.lived_times_s.size(), {3e9, 1, 0, kUnknownNumber});
   }
   const auto found = ceilings_from(rows, context());
   ASSERT_EQ(found.rows.size(), 2u);

@@ -19,8 +19,8 @@ Benchmark row(std::vector<Surroundings> beside, int threads = 4) {
   return b;
 }
 
-constexpr Surroundings kQuiet{3 * kGHz, 2, kUnknownNumber};
-constexpr Surroundings kShared{3 * kGHz, 1, kUnknownNumber};
+constexpr Surroundings kQuiet{3 * kGHz, 2, 0, kUnknownNumber};
+constexpr Surroundings kShared{3 * kGHz, 1, 0, kUnknownNumber};
 
 TEST(Quiet, SamplesOnSharedCoresAreSetApart) {
   std::vector<Benchmark> rows = {row({kQuiet, kShared, kQuiet, kQuiet, kShared, kQuiet})};
@@ -62,7 +62,7 @@ TEST(Quiet, TwoQuietSamplesAreTooFew) {
 
 TEST(Quiet, AFallenClockIsSeenWithinABenchmark) {
   // 2.7 of 3 GHz is a fall; another benchmark that runs at 2.7 GHz throughout is quiet.
-  const Surroundings slow{2.7 * kGHz, 2, kUnknownNumber};
+  const Surroundings slow{2.7 * kGHz, 2, 0, kUnknownNumber};
   std::vector<Benchmark> rows = {row({kQuiet, slow, kQuiet, kQuiet}), row({slow, slow, slow})};
   set_disturbed_apart(rows);
   EXPECT_EQ(rows[0].times_s, (std::vector<double>{1, 3, 4}));
@@ -70,11 +70,19 @@ TEST(Quiet, AFallenClockIsSeenWithinABenchmark) {
 }
 
 TEST(Quiet, AFallenMemoryBandwidthIsSeenAmongTheSameThreads) {
-  const Surroundings full{3 * kGHz, 2, 40e9}, taken{3 * kGHz, 2, 20e9}, one{3 * kGHz, 2, 15e9};
+  const Surroundings full{3 * kGHz, 2, 0, 40e9}, taken{3 * kGHz, 2, 0, 20e9},
+      one{3 * kGHz, 2, 0, 15e9};
   std::vector<Benchmark> rows = {row({full, taken, full, full}), row({one, one, one}, 1)};
   set_disturbed_apart(rows);
   EXPECT_EQ(rows[0].times_s, (std::vector<double>{1, 3, 4}));
   EXPECT_EQ(rows[1].quiet_samples, 3u);
+}
+
+TEST(Quiet, OtherProcessesOnTheCpusAreSeen) {
+  const Surroundings crowded{3 * kGHz, 2, 0.1, kUnknownNumber};
+  std::vector<Benchmark> rows = {row({kQuiet, crowded, kQuiet, kQuiet})};
+  set_disturbed_apart(rows);
+  EXPECT_EQ(rows[0].times_s, (std::vector<double>{1, 3, 4}));
 }
 
 TEST(Quiet, WhatIsNotKnownRejectsNothing) {
