@@ -168,12 +168,17 @@ double tiled_matmul_bytes(std::int64_t m, std::int64_t n, std::int64_t k, const 
 std::optional<double> critical_batch(std::int64_t d, std::int64_t f, const ElementSizes& e,
                                      double peak_flops_per_s, double bandwidth) {
   const Cost one = matmul_cost(1, d, f, e);
-  const double inner = static_cast<double>(d), columns = static_cast<double>(f);
+  const double weights = e.y * static_cast<double>(d) * static_cast<double>(f);
+  return critical_batch({one.flops, one.bytes - weights}, weights, peak_flops_per_s, bandwidth);
+}
+
+std::optional<double> critical_batch(const Cost& per_row, double fixed_bytes,
+                                     double peak_flops_per_s, double bandwidth) {
   const double ridge = ridge_intensity(peak_flops_per_s, bandwidth);
   need(ridge > 0 && std::isfinite(ridge), "peak and bandwidth must be above 0");
-  const double growth = one.flops - ridge * (e.x * inner + e.z * columns);
+  const double growth = per_row.flops - ridge * per_row.bytes;
   if (growth <= 0) return std::nullopt;
-  return ridge * e.y * inner * columns / growth;
+  return ridge * fixed_bytes / growth;
 }
 
 double critical_batch_rule_of_thumb(double weight_bytes, double peak_flops_per_s,

@@ -123,6 +123,10 @@ double tiled_matmul_bytes(std::int64_t m, std::int64_t n, std::int64_t k, const 
 std::optional<double> critical_batch(std::int64_t d, std::int64_t f, const ElementSizes& e,
                                      double peak_flops_per_s, double bandwidth);
 
+/// The same for any work whose cost grows by `per_row` with B from `fixed_bytes` on.
+std::optional<double> critical_batch(const Cost& per_row, double fixed_bytes,
+                                     double peak_flops_per_s, double bandwidth);
+
 /// The rule of thumb for B << D, F, where only the weights count: ridge x y / 2.
 double critical_batch_rule_of_thumb(double weight_bytes, double peak_flops_per_s, double bandwidth);
 
