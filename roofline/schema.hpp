@@ -1,4 +1,4 @@
-// The fixed columns of every CSV in a results folder, with units and meaning: the one place.
+// The fixed columns of every CSV that this suite writes, with units and meaning: the one place.
 //
 // All values are in base units (FLOP/s, bytes/s, seconds, Hz, bytes, W, degrees Celsius). An
 // unknown is an empty field, never 0. `low` and `high` are the 95 % interval of the median, from
@@ -131,6 +131,51 @@ inline constexpr Column kRooflineColumns[] = {
      "above-roof: beyond it, not to be plotted; "
      "impossible: faster than t_lower_s because of another row of this benchmark; no-roof: a "
      "ceiling it needs is not known"},
+};
+
+/// `roofline predict sweep batch`: one row per shape and batch.
+inline constexpr Column kBatchSweepColumns[] = {
+    {"hardware", "", "chip or machine"},
+    {"dtype", "", "of X and Y, mixed as bf16xs8"},
+    {"compute", "", "dtype of the arithmetic"},
+    {"D", "count", "contraction"},
+    {"F", "count", "columns of Y"},
+    {"B", "count", "rows of X: the batch"},
+    {"flops", "FLOP", "2BDF"},
+    {"bytes", "bytes", "compulsory: every operand once"},
+    {"intensity", "FLOP/byte", "flops / bytes"},
+    {"t_math_s", "s", "flops / peak"},
+    {"t_comms_s", "s", "bytes / bandwidth"},
+    {"t_lower_s", "s", "the larger of both"},
+    {"t_upper_s", "s", "their sum"},
+    {"bound", "", "compute or the memory's level"},
+    {"attainable_flops_per_s", "FLOP/s", "flops / t_lower_s"},
+    {"peak_flops_per_s", "FLOP/s", "of this dtype"},
+    {"critical_batch", "count", "compute-bound above it; empty if never"},
+    {"measured_flops_per_s", "FLOP/s",
+     "of the folder's fastest cold run of this shape; else empty"},
+    {"measured_variant", "", "how that was done"},
+};
+
+/// `roofline predict sweep serve`: one row per context and batch.
+inline constexpr Column kServeSweepColumns[] = {
+    {"hardware", "", "chip or machine"},
+    {"model", "", "the transformer"},
+    {"chips", "count", "that it is served by"},
+    {"weights", "", "dtype"},
+    {"kv", "", "dtype of the KV cache"},
+    {"compute", "", "dtype of the arithmetic"},
+    {"context", "tokens", "in the cache of each sequence"},
+    {"batch", "count", "sequences decoded together"},
+    {"fits", "0 or 1", "parameters and cache within the chips' memory; empty if it is unknown"},
+    {"t_parameters_s", "s", "loading the parameters"},
+    {"t_kv_s", "s", "loading the KV cache"},
+    {"t_flops_s", "s", "arithmetic of the matmuls"},
+    {"t_step_s", "s", "t_kv_s + the larger of the other two"},
+    {"bound", "", "the longest part: compute or the memory's level"},
+    {"tokens_per_s", "1/s", "of all chips"},
+    {"tokens_per_s_per_chip", "1/s", "of one"},
+    {"critical_batch", "count", "arithmetic takes longer than the parameters above it"},
 };
 
 }  // namespace roofline

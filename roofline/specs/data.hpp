@@ -7,5 +7,6 @@ namespace roofline::specs {
 
 extern const std::string_view kChipsJson;
 extern const std::string_view kCpuJson;
+extern const std::string_view kModelsJson;
 
 }  // namespace roofline::specs

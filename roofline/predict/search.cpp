@@ -1,0 +1,93 @@
+// The inverse questions of serve.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "roofline/error.hpp"
+#include "roofline/predict/serve.hpp"
+
+namespace roofline::predict {
+namespace {
+
+/// Batches that fit, from 1 on; 0 if none does.
+std::int64_t largest_batch(const Serving& serving) {
+  constexpr double kMost = 1e15;  // whole in a double, and in an int64
+  return static_cast<std::int64_t>(std::min(predict(serving).max_batch, kMost));
+}
+
+/// The first batch in [1, most] of which `holds` is true, given that it is of all larger ones;
+/// most + 1 if there is none.
+std::int64_t first_batch(std::int64_t most, const auto& holds) {
+  std::int64_t low = 1, high = most + 1;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (holds(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+ServePrediction with_batch(Serving serving, std::int64_t batch) {
+  serving.batch = batch;
+  return predict(serving);
+}
+
+void check_memory(const Serving& base) {
+  if (std::isnan(base.memory_bytes)) {
+    throw BadInput("the memory of a chip is not known, so neither is what fits (give --memory)");
+  }
+}
+
+/// Equal but for rounding. Throughput per chip of different slices is the same formula.
+constexpr double kEqual = 1e-9;
+
+}  // namespace
+
+std::optional<Serving> best_within(const Serving& base, double latency_limit_s,
+                                   std::int64_t most_chips) {
+  check_memory(base);
+  std::optional<Serving> best;
+  double best_rate = 0;
+  Serving at = base;
+  for (at.chips = 1; at.chips <= most_chips; at.chips *= 2) {
+    at.batch = 1;
+    // The step grows with the batch, and throughput does until arithmetic bounds the MLP; from
+    // there on a larger batch only waits longer.
+    const std::int64_t within =
+        first_batch(largest_batch(at),
+                    [&](std::int64_t b) { return with_batch(at, b).t_step_s > latency_limit_s; }) -
+        1;
+    if (within < 1) continue;
+    const double useful = std::ceil(predict(at).critical_batch);
+    at.batch = static_cast<double>(within) < useful ? within : static_cast<std::int64_t>(useful);
+    const double rate = predict(at).tokens_per_s_per_chip;
+    if (!best || rate > best_rate * (1 + kEqual)) {
+      best = at;
+      best_rate = rate;
+    }
+  }
+  return best;
+}
+
+std::optional<Serving> fewest_chips(const Serving& base, double tokens_per_s,
+                                    double latency_limit_s, std::int64_t most_chips) {
+  check_memory(base);
+  Serving at = base;
+  for (at.chips = 1; at.chips <= most_chips; at.chips *= 2) {
+    at.batch = 1;
+    const std::int64_t most = largest_batch(at);
+    const std::int64_t enough = first_batch(
+        most, [&](std::int64_t b) { return with_batch(at, b).tokens_per_s >= tokens_per_s; });
+    if (enough > most) continue;
+    at.batch = enough;
+    if (predict(at).t_step_s > latency_limit_s) continue;  // false where there is no limit (NaN)
+    return at;
+  }
+  return std::nullopt;
+}
+
+}  // namespace roofline::predict
