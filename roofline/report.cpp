@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Exit codes of draw_roofline.py.
+// Exit codes of the drawing scripts.
 constexpr int kUnusable = 2;
 constexpr int kNoMatplotlib = 3;
 // Of env and of run_process() if there is no such program.
@@ -29,7 +29,7 @@ fs::path executable_folder() {
 }
 
 /// scripts/report of the source tree, or where an installed copy or ROOFLINE_REPORT has it.
-std::optional<fs::path> script() {
+std::optional<fs::path> find_script(const char* name) {
   std::vector<fs::path> folders;
   if (const char* named = std::getenv("ROOFLINE_REPORT")) folders.emplace_back(named);
   const auto bin = executable_folder();
@@ -37,7 +37,7 @@ std::optional<fs::path> script() {
   folders.push_back(bin / "../share/roofline/report");
   for (const auto& folder : folders) {
     std::error_code fault;
-    const auto path = fs::weakly_canonical(folder / "draw_roofline.py", fault);
+    const auto path = fs::weakly_canonical(folder / name, fault);
     if (!fault && fs::exists(path, fault)) return path;
   }
   return std::nullopt;
@@ -66,14 +66,9 @@ Drawn read_output(const std::string& text) {
   return drawn;
 }
 
-}  // namespace
-
-Drawn draw(const fs::path& results_dir) {
-  std::error_code fault;
-  if (!fs::is_directory(results_dir, fault)) {
-    throw BadInput(fmt::format("{}: no such results folder", results_dir.string()));
-  }
-  const auto drawer = script();
+/// Runs a drawing script with the first Python that has matplotlib.
+Drawn draw_with(const char* name, const std::vector<std::string>& arguments) {
+  const auto drawer = find_script(name);
   if (!drawer) return {{}, "scripts/report not found beside the program: pictures skipped"};
   const auto bin = executable_folder();
   const std::vector<std::string> pythons[] = {
@@ -83,7 +78,7 @@ Drawn draw(const fs::path& results_dir) {
   };
   for (auto command : pythons) {
     command.push_back(drawer->string());
-    command.push_back(fs::absolute(results_dir).string());
+    command.insert(command.end(), arguments.begin(), arguments.end());
     const auto done =
         run_process({.arguments = command, .timeout_s = kTimeout, .keep_output = true});
     if (done.clean()) return read_output(done.output);
@@ -93,6 +88,20 @@ Drawn draw(const fs::path& results_dir) {
     }
   }
   return {{}, "no Python with matplotlib: pictures skipped"};
+}
+
+}  // namespace
+
+Drawn draw(const fs::path& results_dir) {
+  std::error_code fault;
+  if (!fs::is_directory(results_dir, fault)) {
+    throw BadInput(fmt::format("{}: no such results folder", results_dir.string()));
+  }
+  return draw_with("draw_roofline.py", {fs::absolute(results_dir).string()});
+}
+
+Drawn draw_prediction(const std::string& kind, const fs::path& csv) {
+  return draw_with("draw_prediction.py", {kind, fs::absolute(csv).string()});
 }
 
 }  // namespace roofline

@@ -1,4 +1,5 @@
-// The pictures of a results folder. Python draws them; this finds a Python that can.
+// The pictures of a results folder and of predictions. Python draws them; this finds a Python that
+// can.
 #pragma once
 
 #include <filesystem>
@@ -18,5 +19,9 @@ struct Drawn {
 /// is unusable (file, line and column are named) or a picture cannot be written. Needs a
 /// SignalGuard.
 Drawn draw(const std::filesystem::path& results_dir);
+
+/// Draws a CSV of `roofline predict sweep KIND` (batch or serve) into .svg and .png beside it,
+/// likewise.
+Drawn draw_prediction(const std::string& kind, const std::filesystem::path& csv);
 
 }  // namespace roofline

@@ -5,35 +5,11 @@ Prints `wrote PATH` per picture. Exit codes: 2 an unusable folder or CSV, one li
 matplotlib.
 """
 
-import io
-import os
 import sys
 from pathlib import Path
 
 import load
-
-
-def _write(path, data):
-    """Renamed into place, so that a full disk leaves no half a picture."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_bytes(data)
-        os.replace(part, path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise load.BadTable(f"{path}: {error.strerror}") from None
-    print(f"wrote {path}")
-
-
-def _save(figure, folder, name):
-    # Without dates and versions the same CSVs make the same bytes.
-    for suffix, options in (
-        ("svg", {"metadata": {"Date": None, "Creator": None}}),
-        ("png", {"dpi": 200, "metadata": {"Software": None}}),
-    ):
-        data = io.BytesIO()
-        figure.savefig(data, format=suffix, facecolor="white", **options)
-        _write(folder / f"{name}.{suffix}", data.getvalue())
+from save import save
 
 
 def main(arguments):
@@ -52,10 +28,10 @@ def main(arguments):
             if error.name != "matplotlib":
                 raise
             return 3
-        _save(plot_roofline.draw(results), folder, "roofline")
+        save(plot_roofline.draw(results), folder / "roofline")
         sweep = plot_sweep.draw(results)
         if sweep:
-            _save(sweep, folder, "sweep")
+            save(sweep, folder / "sweep")
         else:
             print("sweep.csv has no rows: no sweep picture")
     except load.BadTable as error:

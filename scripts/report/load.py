@@ -107,7 +107,8 @@ class _Record:
         return value
 
 
-def _records(path, columns):
+def records(path, columns):
+    """The lines of a CSV that has at least these columns."""
     try:
         with open(path, newline="", encoding="utf-8") as file:
             reader = csv.reader(file, strict=True)
@@ -138,8 +139,8 @@ def ceilings(path):
         "machine device resource level operation dtype exec_unit threads condition measured "
         "theory_at_clock advertised verdict"
     ).split()
-    records = list(_records(path, columns))
-    quiet = {_ceiling_key(r) for r in records if r.text("condition").endswith("quiet")}
+    rows = list(records(path, columns))
+    quiet = {_ceiling_key(r) for r in rows if r.text("condition").endswith("quiet")}
     return [
         Ceiling(
             machine=r.text("machine"),
@@ -155,7 +156,7 @@ def ceilings(path):
             advertised=r.number("advertised"),
             verdict=r.text("verdict"),
         )
-        for r in records
+        for r in rows
         if r.text("condition").endswith("quiet") or _ceiling_key(r) not in quiet
     ]
 
@@ -191,7 +192,7 @@ def roofline(path):
             bound_by=r.text("bound_by"),
             verdict=r.text("verdict"),
         )
-        for r in _records(path, columns)
+        for r in records(path, columns)
     ]
 
 
@@ -216,7 +217,7 @@ def sweep(path):
             high=r.number("measured_high"),
             plateau=r.text("plateau") == "1",
         )
-        for r in _records(path, columns)
+        for r in records(path, columns)
     ]
 
 

@@ -1,0 +1,39 @@
+"""Draws a CSV of `roofline predict sweep batch` or `serve` as .svg and .png beside it.
+
+usage: draw_prediction.py batch|serve FILE.csv
+Prints `wrote PATH` per picture. Exit codes: 2 an unusable CSV, one line on stderr; 3 no matplotlib.
+"""
+
+import sys
+from pathlib import Path
+
+import load
+import load_prediction
+from save import save
+
+
+def main(arguments):
+    if len(arguments) != 2 or arguments[0] not in ("batch", "serve"):
+        print(__doc__.strip().splitlines()[2], file=sys.stderr)
+        return 2
+    kind, path = arguments[0], Path(arguments[1])
+    try:
+        rows = (load_prediction.batch_rows if kind == "batch" else load_prediction.serve_rows)(path)
+        if not rows:
+            raise load.BadTable(f"{path}: no rows")
+        try:
+            import plot_batch
+            import plot_serve
+        except ModuleNotFoundError as error:
+            if error.name != "matplotlib":
+                raise
+            return 3
+        save((plot_batch if kind == "batch" else plot_serve).draw(rows), path.with_suffix(""))
+    except load.BadTable as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
