@@ -60,6 +60,7 @@ std::string with_prefix(double value, std::string_view unit) {
       {1e15, "P"}, {1e12, "T"}, {1e9, "G"},  {1e6, "M"},  {1e3, "k"},
       {1, ""},     {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}, {1e-12, "p"}};
   for (const auto& [scale, prefix] : kPrefixes) {
+    if (std::abs(value) >= 1e19) break;
     // 0.9995: what rounds to 1000 of the smaller unit is shown in this one.
     if (std::abs(value) >= 0.9995 * scale) {
       const double scaled = value / scale;

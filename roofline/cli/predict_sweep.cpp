@@ -1,0 +1,132 @@
+// roofline predict sweep: predictions over the batch, as a CSV and a picture of it.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "roofline/cli/predict_serving.hpp"
+#include "roofline/dtype_names.hpp"
+#include "roofline/error.hpp"
+#include "roofline/predict/sweep.hpp"
+#include "roofline/process.hpp"
+#include "roofline/report.hpp"
+
+namespace roofline::cli {
+namespace {
+
+/// Rows are kept in memory and drawn.
+constexpr std::int64_t kMostRows = 100000;
+
+CLI::Option* add_out(CLI::App& form, std::string& out) {
+  return form
+      .add_option("--out", out, "The CSV; FILE.svg and FILE.png go beside it (without: to stdout)")
+      ->type_name("FILE.csv");
+}
+
+std::vector<std::int64_t> sizes_of(const char* flag, std::string_view list) {
+  std::vector<std::int64_t> out;
+  for (;;) {
+    const std::size_t comma = list.find(',');
+    out.push_back(size_of(flag, list.substr(0, comma)));
+    if (comma == std::string_view::npos) return out;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+void check_rows(std::int64_t batches, std::size_t curves) {
+  if (batches > kMostRows / static_cast<std::int64_t>(curves)) {
+    throw BadInput(fmt::format("--max-batch {} makes more than {} rows", batches, kMostRows));
+  }
+}
+
+void finish(const char* kind, const CsvTable& csv, const std::string& out) {
+  if (out.empty()) {
+    fmt::print("{}", csv.str());
+    return;
+  }
+  const std::filesystem::path path(out);
+  if (path.extension() != ".csv") throw BadInput(fmt::format("--out {}: not a .csv", out));
+  csv.write(path);
+  fmt::print("{}\n", out);
+  const SignalGuard guard;
+  const Drawn drawn = draw_prediction(kind, path);
+  for (const auto& file : drawn.files) fmt::print("{}\n", file.string());
+  if (!drawn.note.empty()) fmt::print("{}\n", drawn.note);
+}
+
+void add_batch(CLI::App& sweep, int& exit_code) {
+  struct Options : PredictOptions {
+    std::string x = "bf16", y = "s8", z, sizes = "4096,1024", out;
+    std::int64_t most = 512;
+  };
+  auto* form = sweep.add_subcommand(
+      "batch", "FLOP/s of X[B,D] Y[D,F] over B, with a machine's measured points on it");
+  const auto o = std::make_shared<Options>();
+  form->add_option("--sizes", o->sizes, "D = F of each curve (4096,1024)")->type_name("N,N…");
+  add_size(*form, "--max-batch", o->most, "Largest B (512)");
+  add_dtype(*form, "--x", o->x, "Type of X, the activations (bf16)");
+  add_dtype(*form, "--y", o->y, "Type of Y, the weights (s8)");
+  add_dtype(*form, "--z", o->z, "Type of Z (as X)");
+  add_out(*form, o->out);
+  add_hardware_flags(*form, *o);
+  form->callback([o, &exit_code] {
+    if (o->z.empty()) o->z = o->x;
+    const auto hardware = hardware_of(*o);
+    predict::BatchSweep sweep;
+    sweep.hardware = hardware.name;
+    sweep.dtype = o->x == o->y ? o->x : o->x + "x" + o->y;
+    sweep.most = o->most;
+    sweep.roofs = roofs_of(*o, hardware, wider_dtype(o->x, o->y));
+    sweep.given = o->given;
+    const ElementSizes e{element_bytes(o->x), element_bytes(o->y), element_bytes(o->z)};
+    for (const std::int64_t size : sizes_of("--sizes", o->sizes)) {
+      sweep.shapes.push_back({.d = size, .f = size, .element = e});
+    }
+    check_rows(sweep.most, sweep.shapes.size());
+    if (std::filesystem::is_directory(o->machine)) {
+      sweep.measured = predict::measured_matmuls(o->machine, hardware, sweep.dtype);
+    }
+    finish("batch", predict::table(sweep), o->out);
+    exit_code = 0;
+  });
+}
+
+void add_serve(CLI::App& sweep, int& exit_code) {
+  struct Options : ServingOptions {
+    std::string contexts = "2048,8192,32768", out;
+    std::int64_t most = 1024;
+  };
+  auto* form = sweep.add_subcommand(
+      "serve", "Step time and throughput of a transformer over batch and context");
+  const auto o = std::make_shared<Options>();
+  add_serving_flags(*form, *o);
+  add_size(*form, "--chips", o->serving.chips, "Chips that share the model (1)");
+  form->add_option("--contexts", o->contexts, "Tokens of each curve (2048,8192,32768)")
+      ->type_name("N,N…");
+  add_size(*form, "--max-batch", o->most, "Largest batch (1024)");
+  add_out(*form, o->out);
+  form->callback([o, &exit_code] {
+    predict::ServeSweep sweep;
+    sweep.hardware = complete(*o).name;
+    sweep.weights = o->weights;
+    sweep.kv = o->kv;
+    sweep.base = o->serving;
+    sweep.contexts = sizes_of("--contexts", o->contexts);
+    sweep.most = o->most;
+    check_rows(sweep.most, sweep.contexts.size());
+    finish("serve", predict::table(sweep), o->out);
+    exit_code = 0;
+  });
+}
+
+}  // namespace
+
+void add_predict_sweep(CLI::App& predict, int& exit_code) {
+  auto* command =
+      predict.add_subcommand("sweep", "Predictions over the batch, as a CSV and a picture");
+  command->require_subcommand(1);
+  add_batch(*command, exit_code);
+  add_serve(*command, exit_code);
+}
+
+}  // namespace roofline::cli
