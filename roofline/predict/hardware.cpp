@@ -161,7 +161,7 @@ Hardware machine_hardware(const fs::path& path, std::string_view device) {
     if (c.device == out.device) out.threads = std::max(out.threads, c.threads);
   }
   for (const Ceiling& c : all) {
-    if (c.device == out.device && !std::isnan(c.measured) &&
+    if (c.device == out.device && !std::isnan(c.measured) && !hidden(all, c) &&
         (c.device == "gpu" || c.threads == out.threads) &&
         (c.resource == "compute" || is_main_memory(c))) {
       out.ceilings.push_back(c);

@@ -30,8 +30,9 @@ struct Hardware {
 Hardware chip_hardware(std::string_view name);
 
 /// From a results folder or its ceilings.csv; the memory's size from machine.json beside it, where
-/// there is one. `device` is cpu or gpu; empty: gpu where the folder has its peaks, else cpu.
-/// Throws BadInput naming the file: not readable, broken, or without rows of that device.
+/// there is one. Of a ceiling that comes quiet and as lived, the quiet one. `device` is cpu or gpu;
+/// empty: gpu where the folder has its peaks, else cpu. Throws BadInput naming the file: not
+/// readable, broken, or without rows of that device.
 Hardware machine_hardware(const std::filesystem::path& path, std::string_view device = "");
 
 /// Which compute peak the work runs at.

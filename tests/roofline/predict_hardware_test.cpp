@@ -104,6 +104,19 @@ TEST(MachineHardware, TheGpuWhereItWasMeasured) {
   EXPECT_NE(message([&] { machine_hardware(folder); }).find("No such file"), std::string::npos);
 }
 
+TEST(MachineHardware, QuietBeforeLived) {
+  const auto path = std::filesystem::temp_directory_path() / "roofline_predict_quiet.csv";
+  std::string text = read_text(kMachine / "ceilings.csv");
+  const std::string quiet = ",DRAM,read,f32,simd-avx2,4,quiet,300000000,50000000000,";
+  const std::size_t at = text.find(quiet), begin = text.rfind('\n', at) + 1;
+  std::string lived = text.substr(begin, text.find('\n', at) + 1 - begin);
+  lived.replace(lived.find("quiet"), 5, "as-lived");
+  lived.replace(lived.find("50000000000"), 11, "55000000000");  // disturbed, and still faster
+  write_atomically(path, text + lived);
+  EXPECT_EQ(roofs(machine_hardware(path), {.dtype = "f32"}).bandwidth, 50e9);
+  std::filesystem::remove(path);
+}
+
 TEST(MachineHardware, NoRowsOfThatDevice) {
   EXPECT_NE(message([] {
               machine_hardware(kMachine, "gpu");
