@@ -13,7 +13,7 @@ namespace roofline::cli {
 namespace {
 
 struct Options : ServingOptions {
-  std::int64_t prefill = 0, decode = 0, axes = 1, max_chips = 256;  // 0: not given
+  std::int64_t prefill = 0, decode = 0, max_chips = 256;  // 0: not given
   double latency_limit = kUnknownNumber, target = kUnknownNumber;
 
   bool searches() const { return !std::isnan(latency_limit) || !std::isnan(target); }
@@ -157,7 +157,6 @@ bool search(Options& o) {
 int serve(Options& o) {
   if (o.prefill > 0) o.serving.prefill_tokens = static_cast<double>(o.prefill);
   if (o.decode > 0) o.serving.decode_tokens = static_cast<double>(o.decode);
-  o.serving.axes = static_cast<int>(o.axes);
   const predict::Hardware hardware = complete(o);
   if (std::isnan(o.serving.link_axis)) o.serving.link_axis = hardware.link_axis;
   const bool found = !o.searches() || search(o);
@@ -227,7 +226,7 @@ void add_predict_serve(CLI::App& predict, int& exit_code) {
   add_amount(*form, "--price", o->serving.price_per_hour, "Dollars an hour for one chip");
   add_amount(*form, "--link-bandwidth", o->serving.link_axis,
              "bytes/s of the links along one axis (the chip's)");
-  add_size(*form, "--axes", o->axes, "Axes of the slice that a layer is split over (1)");
+  add_size(*form, "--axes", o->serving.axes, "Axes of the slice that a layer is split over (1)");
   auto* limit = add_duration(*form, "--latency-limit", o->latency_limit,
                              "Find chips and batch with the highest throughput per chip whose "
                              "step takes no longer, as 15ms");

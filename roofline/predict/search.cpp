@@ -36,7 +36,8 @@ ServePrediction with_batch(Serving serving, std::int64_t batch) {
   return predict(serving);
 }
 
-void check_memory(const Serving& base) {
+void check(const Serving& base, std::int64_t most_chips) {
+  if (most_chips > 1000000000) throw BadInput("no search goes beyond 1e9 chips");
   if (std::isnan(base.memory_bytes)) {
     throw BadInput("the memory of a chip is not known, so neither is what fits (give --memory)");
   }
@@ -49,7 +50,7 @@ constexpr double kEqual = 1e-9;
 
 std::optional<Serving> best_within(const Serving& base, double latency_limit_s,
                                    std::int64_t most_chips) {
-  check_memory(base);
+  check(base, most_chips);
   std::optional<Serving> best;
   double best_rate = 0;
   Serving at = base;
@@ -75,7 +76,7 @@ std::optional<Serving> best_within(const Serving& base, double latency_limit_s,
 
 std::optional<Serving> fewest_chips(const Serving& base, double tokens_per_s,
                                     double latency_limit_s, std::int64_t most_chips) {
-  check_memory(base);
+  check(base, most_chips);
   Serving at = base;
   for (at.chips = 1; at.chips <= most_chips; at.chips *= 2) {
     at.batch = 1;

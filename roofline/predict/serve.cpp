@@ -82,7 +82,8 @@ ServePrediction predict(const Serving& s) {
   out.prefill_s = 2 * out.parameters * s.prefill_tokens / (n * s.roofs.peak * s.mfu);
   out.kv_tokens_freed_per_step = batch * (s.prefill_tokens + s.decode_tokens) / s.decode_tokens;
   out.prefill_per_generate_server = batch * out.prefill_s / (out.t_step_s * s.decode_tokens);
-  const double links = s.axes * s.link_axis * static_cast<double>(s.model.d_ff);
+  const double links =
+      static_cast<double>(s.axes) * s.link_axis * static_cast<double>(s.model.d_ff);
   out.model_parallel_limit = links / s.roofs.peak;
   out.model_parallel_limit_memory_bound = links / (batch * s.roofs.bandwidth);
   out.flops_per_dollar = s.roofs.peak * 3600 / s.price_per_hour;

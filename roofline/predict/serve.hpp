@@ -28,7 +28,7 @@ struct Serving {
   double mfu = 1;                          ///< share of the peak that prefill reaches
   double price_per_hour = kUnknownNumber;  ///< of one chip, dollars
   double link_axis = kUnknownNumber;       ///< bytes/s along one axis, see Hardware
-  int axes = 1;                            ///< of the slice that the model is split over
+  std::int64_t axes = 1;                   ///< of the slice that the model is split over
 };
 
 /// NaN where it does not follow from what is given.
@@ -63,7 +63,8 @@ ServePrediction predict(const Serving& serving);
 
 /// Over 2^k chips and all batches that fit: the highest throughput per chip with a step of at most
 /// `latency_limit_s`; among equals the fewest chips, then the smallest batch. Nothing if there is
-/// none. Throws BadInput as predict(), and if the chip's memory is unknown.
+/// none. Throws BadInput as predict(), if the chip's memory is unknown, and for more than 1e9
+/// chips.
 std::optional<Serving> best_within(const Serving& base, double latency_limit_s,
                                    std::int64_t most_chips);
 

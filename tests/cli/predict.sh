@@ -193,11 +193,13 @@ for value in 0 -80 8.5 NaN '"80"' 99999999999999999999 1e9999 null; do
   bad "^roofline: wrong.json: ('layers' is .*, not a whole number from 1 to 1e9|.*not JSON)" \
     serve --model wrong.json "${h100[@]}"
 done
-bad '^roofline: the result is not finite|not finite' serve --model llama3-8b "${h100[@]}" \
+bad '^roofline: batch, context or params is too large' serve --model llama3-8b "${h100[@]}" \
   --params 1e308 --weights f64
 bad '^roofline: --chips excludes --latency-limit|--latency-limit excludes --chips' \
   serve --model llama3-8b "${h100[@]}" --latency-limit 15ms --chips 8
 bad 'excludes' serve --model llama3-8b "${h100[@]}" --latency-limit 15ms --step 15ms
+bad '^roofline: no search goes beyond 1e9 chips' \
+  serve --model llama3-8b "${h100[@]}" --latency-limit 1ns --max-chips 9223372036854775807
 bad '^roofline: the memory of a chip is not known' \
   serve --model llama3-8b --peak 1e12 --bandwidth 1e11 --latency-limit 15ms
 echo '{"memory": ' >machine/machine.json
