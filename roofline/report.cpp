@@ -15,9 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Exit codes of draw_roofline.py.
+// Exit codes of report.py.
 constexpr int kUnusable = 2;
-constexpr int kNoMatplotlib = 3;
+constexpr int kNoLibrary = 3;
 // Of env and of run_process() if there is no such program.
 constexpr int kNoProgram = 127;
 constexpr double kTimeout = 300;
@@ -37,7 +37,7 @@ std::optional<fs::path> script() {
   folders.push_back(bin / "../share/roofline/report");
   for (const auto& folder : folders) {
     std::error_code fault;
-    const auto path = fs::weakly_canonical(folder / "draw_roofline.py", fault);
+    const auto path = fs::weakly_canonical(folder / "report.py", fault);
     if (!fault && fs::exists(path, fault)) return path;
   }
   return std::nullopt;
@@ -60,7 +60,7 @@ Drawn read_output(const std::string& text) {
     if (line.starts_with(kWrote)) {
       drawn.files.emplace_back(line.substr(kWrote.size()));
     } else {
-      drawn.note = line;
+      drawn.notes.push_back(line);
     }
   }
   return drawn;
@@ -68,13 +68,18 @@ Drawn read_output(const std::string& text) {
 
 }  // namespace
 
-Drawn draw(const fs::path& results_dir) {
+Drawn draw(const std::vector<fs::path>& results_dirs, const fs::path& page) {
   std::error_code fault;
-  if (!fs::is_directory(results_dir, fault)) {
-    throw BadInput(fmt::format("{}: no such results folder", results_dir.string()));
+  std::vector<std::string> arguments;
+  for (const auto& folder : results_dirs) {
+    if (!fs::is_directory(folder, fault)) {
+      throw BadInput(fmt::format("{}: no such results folder", folder.string()));
+    }
+    arguments.push_back(fs::absolute(folder).string());
   }
+  if (!page.empty()) arguments.insert(arguments.end(), {"--out", fs::absolute(page).string()});
   const auto drawer = script();
-  if (!drawer) return {{}, "scripts/report not found beside the program: pictures skipped"};
+  if (!drawer) return {{}, {"scripts/report not found beside the program: no pictures, no page"}};
   const auto bin = executable_folder();
   const std::vector<std::string> pythons[] = {
       {(bin / "../venv/bin/python3").string()},
@@ -83,16 +88,16 @@ Drawn draw(const fs::path& results_dir) {
   };
   for (auto command : pythons) {
     command.push_back(drawer->string());
-    command.push_back(fs::absolute(results_dir).string());
+    command.insert(command.end(), arguments.begin(), arguments.end());
     const auto done =
         run_process({.arguments = command, .timeout_s = kTimeout, .keep_output = true});
     if (done.clean()) return read_output(done.output);
     if (done.exit_code == kUnusable) throw BadInput(last_line(done.error_text));
-    if (done.exit_code != kNoMatplotlib && done.exit_code != kNoProgram) {
-      return {{}, "pictures skipped: " + done.words(kTimeout)};
+    if (done.exit_code != kNoLibrary && done.exit_code != kNoProgram) {
+      return {{}, {"no pictures, no page: " + done.words(kTimeout)}};
     }
   }
-  return {{}, "no Python with matplotlib: pictures skipped"};
+  return {{}, {"no Python with matplotlib or Bokeh: no pictures, no page"}};
 }
 
 }  // namespace roofline

@@ -42,7 +42,7 @@ libhwloc-dev        hwloc.h                   cores, caches and NUMA nodes of th
 nlohmann-json3-dev  nlohmann/json.hpp         reads benchmark JSON, writes machine.json
 libcli11-dev        CLI/CLI.hpp               command lines of the roofline tool
 python3             python3                   draws the pictures
-python3-venv        python3:venv,ensurepip    keeps matplotlib out of the system
+python3-venv        python3:venv,ensurepip    keeps matplotlib and Bokeh out of the system
 '
 test_only='
 libgtest-dev        gtest/gtest.h             unit tests
@@ -157,7 +157,7 @@ python_packages() {
   cp "$1" "$stamp"
 }
 python_packages "$scripts/requirements.txt" ||
-  echo "setup: matplotlib could not be installed: pictures are skipped" >&2
+  echo "setup: matplotlib and Bokeh could not be installed: pictures and report.html are skipped" >&2
 if $want_peers; then
   python_packages "$scripts/requirements-peers.txt" ||
     echo "setup: the PyPI peers could not be installed: not compared with" >&2

@@ -5,6 +5,7 @@ names the file, the line and the column.
 """
 
 import csv
+import importlib.util
 import math
 import re
 from dataclasses import dataclass
@@ -85,6 +86,9 @@ class _Record:
     def _fail(self, column, what):
         raise BadTable(f"{self._path} line {self._line}, column {column}: {what}")
 
+    def columns(self):
+        return list(self._fields)
+
     def text(self, column):
         return self._fields[column]
 
@@ -130,6 +134,32 @@ def _records(path, columns):
         raise BadTable(f"{path}: is not UTF-8 text") from None
     except OSError as error:
         raise BadTable(f"{path}: {error.strerror}") from None
+
+
+# Every other column of every table is a number; see roofline/schema.hpp.
+TEXT = frozenset(
+    "machine device scope parent kernel variant operation dtype exec_unit shape temperature resource "
+    "level condition advertised_source verdict cause bytes_source roof bound_by peer throttle during"
+    .split()
+)
+
+
+def table(path):
+    """All of a CSV: {"columns": names, "rows": lists of texts, numbers and None}."""
+    columns, rows = [], []
+    for record in _records(path, ()):
+        columns = record.columns()
+        rows.append([record.text(c) if c in TEXT else _short(record.number(c)) for c in columns])
+    return {"columns": columns, "rows": rows}
+
+
+def _short(value):
+    """Whole numbers without `.0`, which would be a tenth of the page's data."""
+    return int(value) if value is not None and value.is_integer() else value
+
+
+def has_module(name):
+    return importlib.util.find_spec(name) is not None
 
 
 def ceilings(path):
