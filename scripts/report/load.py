@@ -6,6 +6,7 @@ names the file, the line and the column.
 
 import csv
 import importlib.util
+import json
 import math
 import re
 from dataclasses import dataclass
@@ -255,11 +256,37 @@ class Results:
     """What a folder holds; `notes` says in words what it does not."""
 
     machine: str
+    title: str  # the CPU's model where machine.json tells it, else the machine's name
     date: str
     ceilings: list
     rows: list
     sweep: list
     notes: list
+
+
+def json_file(path):
+    """A JSON file's content, None if there is no such file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise BadTable(f"{path}: {error}") from None
+
+
+def _cpu_title(path):
+    """'AMD EPYC (AMD Zen 3), 4 cores', as far as it is known."""
+    machine = json_file(path)
+    cpu = machine.get("cpu") if isinstance(machine, dict) else None
+    if not isinstance(cpu, dict) or not cpu.get("model"):
+        return ""
+    title = str(cpu["model"])
+    design = cpu.get("per_core_cycle")
+    if isinstance(design, dict) and design.get("name"):
+        title += f" ({design['name']})"
+    if cpu.get("physical_cores"):
+        title += f", {cpu['physical_cores']} cores"
+    return title
 
 
 def results(folder):
@@ -278,6 +305,7 @@ def results(folder):
     date = re.search(r"\d{4}-\d{2}-\d{2}", folder.resolve().name)
     return Results(
         machine=machine,
+        title=_cpu_title(folder / "machine.json") or machine,
         date=date.group() if date else "",
         ceilings=tables["ceilings"],
         rows=tables["roofline"],

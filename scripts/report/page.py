@@ -27,15 +27,6 @@ def library():
     return Path(spec.origin).parent if spec and spec.origin else None
 
 
-def _json_file(path):
-    if not path.exists():
-        return None
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise load.BadTable(f"{path}: {error}") from None
-
-
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -43,7 +34,7 @@ def _calls(folder):
     """{benchmark's name: [calls while timed, their seconds]} over all repetitions in bench/*.json."""
     calls = {}
     for path in sorted((folder / "bench").glob("*.json")):
-        document = _json_file(path)
+        document = load.json_file(path)
         if not isinstance(document, dict):
             raise load.BadTable(f"{path}: is not Google Benchmark's JSON")
         for row in document.get("benchmarks", []):
@@ -72,7 +63,7 @@ def _run(folder):
     return {
         "folder": folder.resolve().name,
         "date": date.group() if date else "",
-        "machine": _json_file(folder / "machine.json"),
+        "machine": load.json_file(folder / "machine.json"),
         "tables": tables,
         "calls": _calls(folder),
         "notes": notes,

@@ -28,14 +28,15 @@ function objects(table) {
 // As roofline.csv's column `roof` names a row of ceilings.csv.
 function ceilingId(c) {
   const what = c.resource === "compute" ? c.dtype : c.level;
-  return [c.resource, what, c.operation, c.exec_unit, `threads:${c.threads ?? ""}`].join("/");
+  return [c.resource, what, c.operation, c.exec_unit, `threads:${c.threads ?? 1}`].join("/");
 }
 
+// The row of the level that bounds; where arithmetic does, of the outermost.
 function boundingRow(rows) {
   const placed = rows.filter((row) => row.intensity && row.achieved_flops_per_s);
   const roof = (row) => row.roof_flops_per_s ?? Infinity;
   return placed.find((row) => row.level === row.bound_by) ??
-    placed.sort((a, b) => roof(a) - roof(b) || levelOrder(a.level) - levelOrder(b.level))[0] ?? null;
+    placed.sort((a, b) => roof(a) - roof(b) || levelOrder(b.level) - levelOrder(a.level))[0] ?? null;
 }
 
 // The ceilings row that limits a benchmark, by id; "" if none is known.

@@ -7,7 +7,7 @@ function titledBy(groups, words) {
 }
 
 const sameWork = (b) => [b.device, b.kernel, b.dtype, b.shape, b.temperature, b.threads].join("\n");
-const workWords = (b) => [b.kernel, b.dtype, b.shape, b.temperature, b.threads && `${b.threads} threads`].filter(Boolean).join(" ");
+const workWords = (b) => [b.kernel, b.dtype, b.shape, b.temperature, threadWords(b.threads)].filter(Boolean).join(" ");
 const shareOfRoof = (b) => shareOf(b.t_lower_s, b.time_s);
 
 function ladderChoices(run) {
@@ -38,9 +38,9 @@ function drawLadder({rows}) {
 function sweepChoices(run) {
   const able = run.sweep.filter((r) => r.measured);
   const groups = groupBy(able, (r) => [r.device, r.resource, r.threads].join("\n"));
-  return titledBy(groups, (r) => `${r.device} ${r.resource}${r.threads ? `, ${r.threads} threads` : ""}`)
-    .sort((a, b) => a.words.localeCompare(b.words) && (b.rows[0].threads ?? 0) - (a.rows[0].threads ?? 0) ||
-          a.words.localeCompare(b.words));
+  return titledBy(groups, (r) => `${r.device} ${r.resource}${r.threads ? `, ${threadWords(r.threads)}` : ""}`)
+    .sort((a, b) => a.rows[0].resource.localeCompare(b.rows[0].resource) ||
+          (b.rows[0].threads ?? 0) - (a.rows[0].threads ?? 0));
 }
 
 // Of each access the variant and dtype that reached most.
@@ -95,9 +95,11 @@ function drawSweep({rows}) {
 function styleLegend(plot, entries) {
   if (!entries) return;
   const colours = themeColours();
-  Object.assign(plot.legend, {orientation: "horizontal", background_fill_alpha: 0.7, background_fill_color: colours.plate,
-    border_line_color: null, label_text_color: colours.ink, label_text_font_size: "11px", padding: 2,
-    location: "bottom_left", click_policy: "hide"});
+  const {legend} = plot;
+  Object.assign(legend, {orientation: "horizontal", background_fill_color: null, border_line_color: null,
+    label_text_color: colours.ink, label_text_font_size: "11px", padding: 2, margin: 2, location: "left", click_policy: "hide"});
+  plot.center = plot.center.filter((part) => part !== legend);
+  plot.add_layout(legend, "below");
 }
 
 const STORAGE = {f64: 8, f32: 4, tf32: 4, bf16: 2, f16: 2, e4m3: 1, s8: 1, u8: 1, s4: 0.5};
@@ -122,7 +124,7 @@ function batchModel(b) {
 function batchChoices(run) {
   const able = run.benchmarks.filter((b) => !b.refused && b.rate && batchModel(b));
   const groups = groupBy(able, (b) => { const {N, K} = keysOf(b.shape); return [b.device, b.dtype, N, K, b.threads].join("\n"); });
-  return titledBy(groups, (b) => { const {N, K} = keysOf(b.shape); return `${b.dtype}, D=${K} F=${N}${b.threads ? `, ${b.threads} threads` : ""}`; });
+  return titledBy(groups, (b) => { const {N, K} = keysOf(b.shape); return `${b.dtype}, D=${K} F=${N}${b.threads ? `, ${threadWords(b.threads)}` : ""}`; });
 }
 
 function drawBatch({rows}) {
@@ -134,7 +136,7 @@ function drawBatch({rows}) {
   const ys = xs.map(model.rate);
   const rates = [...ys, ...rows.map((b) => b.rate)];
   const plot = figure({height: 320,
-    x: {range: new Range1d({start: 0.8, end: largestB * 1.4}), tick: (v) => tick(v, ""), label: "batch B: rows of X[B,D]·Y[D,F]"},
+    x: {range: new Range1d({start: 0.8, end: largestB * 1.4}), tick: plainTick, label: "batch B: rows of X[B,D]·Y[D,F]"},
     y: {range: new Range1d({start: Math.min(...rates) / 2, end: Math.max(...rates) * 2}), tick: (v) => tick(v, ""), label: rateUnit(fastest.dtype)}});
   steady(plot.line(xs, ys, {line_color: colours.roof, line_width: 2, legend_label: `predicted: ${quantity(model.peak, "FLOP/s")}, ${quantity(model.bandwidth, "B/s")}`}));
   const source = new ColumnDataSource({data: {x: rows.map((b) => batchModel(b).M), y: rows.map((b) => b.rate),
@@ -179,9 +181,10 @@ function drawRatio({rows}) {
   const factors = rows.map((b, i) => `${i + 1}  ${isolated(workWords(b), 46)}`);
   const ratios = rows.map((b) => b.peer_ratio);
   const plot = figure({height: 80 + 22 * rows.length, tools: "reset",
-    x: {range: new Range1d({start: Math.min(0.4, Math.min(...ratios) / 1.3), end: Math.max(2, Math.max(...ratios) * 2.2)}),
+    x: {range: new Range1d({start: Math.min(0.4, Math.min(...ratios) / 1.3), end: Math.max(2, Math.max(...ratios) * 4)}),
         tick: (v) => `${plainNumber(v)}x`, label: "library's time over this one's: above 1, this one is faster"},
     y: {type: "auto", range: [...factors].reverse()}});
+  plot.xaxis.each((axis) => { axis.ticker = new Bokeh.FixedTicker({ticks: [0.01, 0.03, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100, 1000]}); });
   steady(plot.segment([1], [factors.at(-1)], [1], [factors[0]], {line_color: colours.roof, line_width: 2}));
   const source = new ColumnDataSource({data: {factors, ratios, text: rows.map((b) => `  ${plainNumber(b.peer_ratio)}x ${isolated(b.peer, 24)}`),
     marker: rows.map((b) => markOf(b.kernel)[0]), colour: ratios.map((r) => colours.series[r >= 1 ? 0 : 1])}});
@@ -239,7 +242,7 @@ const PLATES = [
 async function buildPlate(plate, run) {
   const choices = plate.choices(run);
   if (!choices.length) {
-    return el("p", {class: "note"}, `${runs.length > 1 ? `${plain(run.label)}: ` : ""}Left out: ${plate.absent}`);
+    return el("p", {class: "note"}, `${runs.length > 1 ? `${shorten(run.label, 60)}: ` : ""}Left out: ${plate.absent}`);
   }
   const target = el("div", {class: "plot"});
   const buttons = el("span");
@@ -252,7 +255,7 @@ async function buildPlate(plate, run) {
   };
   const picker = el("select", {"aria-label": `What ${plate.title} shows`, onchange: draw},
                     ...choices.map(({words}) => el("option", {}, shorten(words, 70))));
-  box.append(el("div", {class: "plot-head"}, runs.length > 1 ? name(run.label) : null, picker, buttons), target);
+  box.append(el("div", {class: "plot-head"}, runs.length > 1 ? name(run.label, 60) : null, picker, buttons), target);
   box.redraw = draw;
   return box;
 }

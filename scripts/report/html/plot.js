@@ -40,6 +40,7 @@ function figure({title, x, y, height = 320, tools = "pan,wheel_zoom,box_zoom,res
         axis_label_text_font_style: "normal", axis_label_text_font_size: "12px", major_label_text_font_size: "12px",
       });
       if (words) a.formatter = new WordFormatter(words);
+      if (a.ticker instanceof Bokeh.LogTicker) a.ticker.desired_num_ticks = 5;
     });
   }
   plot.grid.each((g) => { g.grid_line_color = colours.line; });

@@ -3,6 +3,8 @@
 
 const MARKS = {matmul: ["square", "■"], dot: ["circle", "●"], attention: ["triangle", "▲"]};
 const SPARE_MARKS = [["diamond", "◆"], ["inverted_triangle", "▼"], ["star", "★"], ["hex", "⬢"], ["plus", "✚"]];
+// More points than this have no error bars: thousands hide each other, and painting them takes time.
+const MOST_BARS = 2000;
 const KERNELS = unique(benchmarks.map((b) => b.kernel)).sort();
 
 function markOf(kernel) {
@@ -31,7 +33,7 @@ function describe(b, row) {
   return [
     ["run", runs.length > 1 ? b.run.label : ""], ["dtype", [b.dtype, b.exec_unit].filter(Boolean).join(" on ")],
     ["shape", [b.shape, b.temperature].filter(Boolean).join(" ")],
-    ["on", [b.device, b.threads == null ? "" : `${b.threads} threads`].filter(Boolean).join(", ")],
+    ["on", [b.device, threadWords(b.threads)].filter(Boolean).join(", ")],
     ["time", `${quantity(b.time_s, "s")}${spread}`],
     ["rate", quantity(b.rate, rateUnit(b.dtype))],
     ...levels.map((r) => [r.level, r.bytes == null ? "traffic unknown"
@@ -85,7 +87,7 @@ class Panel {
     const title = [shorten(this.run.label, 60), shorten(this.device, 20)].join(" · ");
     const plot = this.plot = figure({
       title, height: 520,
-      x: {range: new Range1d({start: x[0], end: x[1]}), tick: (v) => tick(v, ""),
+      x: {range: new Range1d({start: x[0], end: x[1]}), tick: plainTick,
           label: "arithmetic intensity (FLOP per byte that crosses the level)"},
       y: {range: new Range1d({start: y[0], end: y[1]}), tick: (v) => tick(v, ""), label: "FLOP/s"},
     });
@@ -106,39 +108,51 @@ class Panel {
     this.ridges = source(["x", "y", "alpha", "text"]);
     const ridges = steady(plot.scatter(f("x"), f("y"), {source: this.ridges, size: 6, marker: "circle",
       fill_color: colours.plate, line_color: colours.roof, line_alpha: f("alpha"), fill_alpha: f("alpha")}));
-    this.links = source(segments);
-    line(this.links, {line_color: colours.quiet, line_width: 1, line_alpha: 0.6});
-    this.points = source(["x", "y", "low", "high", "marker", "colour", "fill"]);
-    steady(plot.segment(f("x"), f("low"), f("x"), f("high"),
-                        {source: this.points, line_color: f("colour"), line_width: 1}));
-    const points = steady(plot.scatter(f("x"), f("y"), {source: this.points, marker: f("marker"), size: 8,
-      fill_color: f("colour"), line_color: f("colour"), fill_alpha: f("fill"), line_width: 1.3}));
-    this.ring = source(["x", "y"]);
-    steady(plot.scatter(f("x"), f("y"), {source: this.ring, marker: "circle", size: 18, fill_color: null,
-                                         line_color: colours.ink, line_width: 2.5}));
     this.labels = source(["x", "y", "text", "angle", "alpha", "align", "dy"]);
     steady(plot.text(f("x"), f("y"), f("text"), {source: this.labels, angle: f("angle"), text_align: f("align"),
       y_offset: f("dy"), text_baseline: "bottom", text_font_size: "11px", text_font: "system-ui, sans-serif",
       text_color: colours.roof, text_alpha: f("alpha"), background_fill_color: colours.plate, background_fill_alpha: 0.6}));
+    this.links = source(segments);
+    line(this.links, {line_color: colours.quiet, line_width: 1, line_alpha: 0.6});
+    this.bars = source(["x", "low", "high", "colour"]);
+    steady(plot.segment(f("x"), f("low"), f("x"), f("high"), {source: this.bars, line_color: f("colour"), line_width: 1}));
+    // Libraries are hollow. Outlines cost most of the painting, so that filled marks have none.
+    this.marks = [source(["x", "y", "marker", "colour"]), source(["x", "y", "marker", "colour"])];
+    const looks = [{fill_color: f("colour"), fill_alpha: 0.85, line_color: null},
+                   {fill_color: null, line_color: f("colour"), line_width: 1.4}];
+    const points = this.marks.map((from, i) =>
+      steady(plot.scatter(f("x"), f("y"), {source: from, marker: f("marker"), size: 8.5, ...looks[i]})));
+    this.ring = source(["x", "y"]);
+    steady(plot.scatter(f("x"), f("y"), {source: this.ring, marker: "circle", size: 18, fill_color: null,
+                                         line_color: colours.ink, line_width: 2.5}));
 
     plot.add_tools(
-      hoverTool([points], (_, i) => tooltip(this.shown[i].b.title, describe(this.shown[i].b, this.shown[i].row))),
+      hoverTool(points, (from, i) => {
+        const {b, row} = this.pointsOf(from)[i];
+        return tooltip(b.title, describe(b, row));
+      }),
       hoverTool([ridges], (from, i) => tooltip("ridge point", [["", from.data.text[i]]]), 1),
-      new TapTool({renderers: [points]}));
-    const {selected} = this.points;
-    selected.properties.indices.change.connect(() => this.tapped([...selected.indices]));
+      new TapTool({renderers: points}));
+    for (const from of this.marks) {
+      from.selected.properties.indices.change.connect(() => this.tapped(from));
+    }
     this.entry = await show(plot, this.target, `roofline-${this.run.folder}-${this.device}`);
     this.buttons.replaceChildren(exportButtons(this.entry));
     for (const range of [plot.x_range, plot.y_range]) range.change.connect(() => this.placeLabels());
     plot.properties.inner_width.change.connect(() => this.placeLabels());
   }
 
-  tapped(indices) {
+  pointsOf(source) {
+    return this.shown.filter(({b}) => b.library === (source === this.marks[1]));
+  }
+
+  tapped(source) {
+    const {indices} = source.selected;
     if (!indices.length) return;
-    this.points.selected.indices = [];
+    const ids = unique(indices.map((i) => this.pointsOf(source)[i].b.id));
+    source.selected.indices = [];
     // Several points under the pointer: a further click takes the next.
-    const at = indices.findIndex((i) => this.shown[i].b.id === state.selected);
-    change({selected: this.shown[indices[(at + 1) % indices.length]].b.id});
+    change({selected: ids[(ids.indexOf(state.selected) + 1) % ids.length]});
   }
 
   walk(event) {
@@ -162,18 +176,17 @@ class Panel {
 
   drawPoints(ours) {
     this.shown = ours.filter((b) => !b.refused).flatMap((b) => pointRows(b).map((row) => ({b, row})));
-    const data = {x: [], y: [], low: [], high: [], marker: [], colour: [], fill: []};
-    for (const {b, row} of this.shown) {
-      const y = row.achieved_flops_per_s;
-      data.x.push(row.intensity);
-      data.y.push(y);
-      data.low.push(b.time_high_s ? Math.min(y, b.flops / b.time_high_s) : y);
-      data.high.push(b.time_low_s ? Math.max(y, b.flops / b.time_low_s) : y);
-      data.marker.push(markOf(b.kernel)[0]);
-      data.colour.push(this.colours.series[colourIndex(b)]);
-      data.fill.push(b.library ? 0 : 0.85);
+    for (const from of this.marks) {
+      const points = this.pointsOf(from);
+      from.data = {x: points.map(({row}) => row.intensity), y: points.map(({row}) => row.achieved_flops_per_s),
+                   marker: points.map(({b}) => markOf(b.kernel)[0]), colour: points.map(({b}) => this.colours.series[colourIndex(b)])};
     }
-    this.points.data = data;
+    const barred = this.shown.length > MOST_BARS ? [] : this.shown;
+    this.bars.data = {
+      x: barred.map(({row}) => row.intensity), colour: barred.map(({b}) => this.colours.series[colourIndex(b)]),
+      low: barred.map(({b}) => (b.time_high_s ? Math.min(b.rate, b.flops / b.time_high_s) : b.rate)),
+      high: barred.map(({b}) => (b.time_low_s ? Math.max(b.rate, b.flops / b.time_low_s) : b.rate)),
+    };
     const links = {x0: [], y0: [], x1: [], y1: []};
     for (const group of state.level === "all" ? groupBy(this.shown, ({b}) => b).values() : []) {
       const xs = group.map(({row}) => row.intensity);
@@ -239,7 +252,7 @@ class Panel {
       for (const [key, value] of Object.entries({x, y, text, angle, alpha, align, dy})) labels[key].push(value);
     };
     const alpha = (c) => (this.binding.has(c.id) ? 1 : 0.6);
-    const suffix = (threads) => (this.drawn.length > 1 && threads ? ` (${threads} threads)` : "");
+    const suffix = (threads) => (this.drawn.length > 1 && threads ? ` (${threadWords(threads)})` : "");
     const doubt = (c) => (c.verdict && c.verdict !== "ok" ? " ⚠" : "");
     const flats = [];
     for (const {memory, compute, threads} of this.drawn) {
@@ -298,11 +311,12 @@ class Panel {
     const {memory, compute} = this.drawn[0];
     const doubtful = [...memory, ...compute].filter((c) => c.verdict && c.verdict !== "ok")
       .map((c) => `${c.level || `${c.dtype} ${c.exec_unit}`} ${c.verdict}`);
-    const where = panels.length > 1 ? `${this.run.label} ${this.device}: ` : "";
+    const where = panels.length > 1 ? `${shorten(this.run.label, 60)} ${shorten(this.device, 20)}: ` : "";
     return [
       refused && `${refused} not drawn, faster than their own roof: an error of a ceiling or of the byte count. The table marks them.`,
       unplaced && `${unplaced} not drawn: no intensity or rate is known${state.level === "bound" ? "" : " at this level"}.`,
       doubtful.length && `⚠ roof in doubt: ${doubtful.join(", ")}.`,
+      this.shown.length > MOST_BARS && `Error bars are left out above ${MOST_BARS} points.`,
       !memory.length && !compute.length && "No ceilings are known: points without roofs.",
       this.bandNote,
     ].filter(Boolean).map((note) => plain(where + note));
@@ -334,7 +348,7 @@ function buildLegend() {
 
 function updateRoofline(visible) {
   for (const panel of panels) panel.update(visible);
-  const notes = [...runs.flatMap((run) => run.notes.map((note) => `${plain(run.label)}: ${note}: that part is left out.`)),
+  const notes = [...runs.flatMap((run) => run.notes.map((note) => `${shorten(run.label, 60)}: ${note}: that part is left out.`)),
                  ...panels.filter((p) => !p.element.hidden).flatMap((panel) => panel.notes(visible))];
   document.getElementById("roofline-notes").replaceChildren(...notes.map((note) => el("li", {}, note)));
   buildLegend();

@@ -61,7 +61,7 @@ const COLUMNS = [
 [...benchmarks].sort((a, b) => (b.total_time ?? b.time_s ?? 0) - (a.total_time ?? a.time_s ?? 0))
   .forEach((b, i) => { b.rank = i + 1; });
 
-const PAGE = 50;
+const PAGE = 30;
 const tableView = {rows: [], page: 0};
 
 function sorted(rows) {
@@ -94,7 +94,7 @@ function heading(c) {
   const turn = () => change({sort: c.key, order: current && state.order === "down" ? "up" : "down"});
   return el("th", {scope: "col", "data-column": c.key, title: c.meaning,
                    "aria-sort": current ? (state.order === "up" ? "ascending" : "descending") : null},
-            el("button", {type: "button", onclick: turn}, plain(c.head), current ? (state.order === "up" ? " ▲" : " ▼") : ""));
+            el("button", {type: "button", class: "link", onclick: turn}, plain(c.head), current ? (state.order === "up" ? " ▲" : " ▼") : ""));
 }
 
 function renderTable() {

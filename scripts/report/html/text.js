@@ -19,6 +19,9 @@ function tick(value, unit) {
   return `${Number((value / scale).toPrecision(6))} ${prefix}${unit}`.trim();
 }
 
+// A tick of a ratio: 0.1, 10, 1000.
+const plainTick = (value) => String(Number(value.toPrecision(6)));
+
 const SIZES = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
 
 function size(bytes) {
@@ -37,6 +40,10 @@ function plainNumber(value) {
 
 function rateUnit(dtype) {
   return ["s8", "u8", "s4"].includes(dtype) ? "OP/s" : "FLOP/s";
+}
+
+function threadWords(threads) {
+  return threads == null ? "" : `${threads} thread${threads === 1 ? "" : "s"}`;
 }
 
 // Control characters and those that turn the direction of what follows become visible.

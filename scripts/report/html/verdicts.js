@@ -3,7 +3,8 @@
 
 function cpuWords(machine) {
   const cpu = machine.cpu ?? {};
-  const model = [cpu.model, cpu.name && cpu.name !== cpu.model ? `(${cpu.name})` : null].filter(Boolean).join(" ");
+  const design = cpu.per_core_cycle?.name;
+  const model = [cpu.model, design && `(${design})`].filter(Boolean).join(" ");
   const caches = (machine.caches ?? []).map((c) => `L${c.level} ${size(c.bytes)}`).join(", ");
   const hypervisor = machine.state?.hypervisor;
   return [model, cpu.physical_cores && `${cpu.physical_cores} cores`,
@@ -23,8 +24,8 @@ function machineLine(run) {
   if (clock) words.push(`${quantity(clock, "Hz")} observed`);
   if (run.date) words.push(run.date);
   const [first, ...others] = words;
-  return el("p", {class: "machine"}, el("b", {}, name(first)),
-            ...others.flatMap((word) => [" · ", name(word)]),
+  return el("p", {class: "machine"}, el("b", {}, name(first, 90)),
+            ...others.flatMap((word) => [" · ", name(word, 60)]),
             run.machine ? null : el("span", {class: "note"}, " (no machine.json: nothing more is known)"));
 }
 
@@ -87,13 +88,13 @@ function verdictTable(run, device) {
                  device === "cpu" && threads ? `all ${threads} cores` : null].filter(Boolean).join(" · ");
   const heads = ["limit", "advertised", "theory at clock", "measured", "best kernel", "verdict"];
   return el("div", {class: "verdict"},
-    el("h2", {}, "What it delivers", title ? el("small", {}, " ", name(title)) : null),
+    el("h2", {}, "What it delivers", title ? el("small", {}, " ", name(title, 70)) : null),
     memory.length + compute.length === 0
       ? el("p", {class: "note"}, `No measured ceilings of ${plain(device)}: ceilings.csv has none.`)
       : el("div", {class: "scroll"}, el("table", {}, el("thead", {}, el("tr", {},
           ...heads.map((head) => el("th", {scope: "col"}, head)))),
           el("tbody", {}, ...[...compute, ...memory].map((ceiling) => verdictRow(run, ceiling))))),
-    el("p", {class: "hint"}, "Empty: unknown. Hold a verdict to read its cause."));
+    el("p", {class: "hint"}, "Empty: unknown. Point at a verdict to read its cause."));
 }
 
 function buildVerdicts() {
