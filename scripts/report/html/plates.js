@@ -85,7 +85,7 @@ function drawSweep({rows}) {
     plot.add_tools(hoverTool([points], (_, at) => tooltip(`${operation} ${size(curve[at].size_bytes)}`, [
       ["", quantity(curve[at].measured, unit)], ["variant", `${curve[at].variant} ${curve[at].dtype}`],
       ["level", curve[at].level], ["plateau", curve[at].plateau ? "yes" : "no"],
-      ["clock", quantity(curve[at].clock_hz, "Hz")]]), 1));
+      ["clock", quantity(curve[at].clock_hz, "Hz")]])));
     return points;
   });
   styleLegend(plot, hovered.length);
@@ -219,7 +219,7 @@ function drawTrace({rows, key}) {
   steady(plot.step({field: "x"}, {field: "y"}, "after", {source, line_color: colours.series[0], line_width: 1.6}));
   const points = steady(plot.scatter({field: "x"}, {field: "y"}, {source, size: 5, marker: "circle", fill_color: colours.series[0], line_color: null}));
   plot.add_tools(hoverTool([points], (_, i) => tooltip(words(y[i]), [["at", `${x[i]} s`], ["during", rows[i].during],
-                                                                   ["throttle", rows[i].throttle]]), 1));
+                                                                   ["throttle", rows[i].throttle]])));
   return plot;
 }
 

@@ -65,10 +65,14 @@ function tooltip(title, lines) {
   return box;
 }
 
-function hoverTool(renderers, describe, near = 3) {
-  return new HoverTool({renderers, tooltips: (source, vars) =>
-    // Points that lie on each other would fill the screen.
-    vars.indices.indices?.indexOf(vars.index) >= near ? null : describe(source, vars.index)});
+// Of points that lie on each other the first is described, the others are counted.
+function hoverTool(renderers, describe) {
+  return new HoverTool({renderers, tooltips: (source, {index, indices}) => {
+    if (index !== indices[0]) return null;
+    const box = describe(source, index);
+    if (indices.length > 1) box.append(el("div", {}, `and ${indices.length - 1} more here: clicks walk through them`));
+    return box;
+  }});
 }
 
 async function show(plot, target, fileName) {

@@ -131,7 +131,7 @@ class Panel {
         const {b, row} = this.pointsOf(from)[i];
         return tooltip(b.title, describe(b, row));
       }),
-      hoverTool([ridges], (from, i) => tooltip("ridge point", [["", from.data.text[i]]]), 1),
+      hoverTool([ridges], (from, i) => tooltip("ridge point", [["", from.data.text[i]]])),
       new TapTool({renderers: points}));
     for (const from of this.marks) {
       from.selected.properties.indices.change.connect(() => this.tapped(from));
