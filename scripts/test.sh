@@ -88,7 +88,7 @@ stage_asan() {
   fi
   build build-asan "${sanitize_flags[@]}" "${compiler[@]}" -DROOFLINE_SANITIZE=address,undefined
   local -x UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-  run_tests build-asan -LE e2e -E matmul_onednn
+  run_tests build-asan -LE 'e2e|browser' -E matmul_onednn
   # LeakSanitizer itself crashes on the threads that oneDNN's OpenMP runtime, loaded late, leaves.
   ASAN_OPTIONS=detect_leaks=0 run_tests build-asan -R matmul_onednn
 }

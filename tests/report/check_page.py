@@ -268,6 +268,7 @@ class Page(unittest.TestCase):
     def test_each_choice_changes_points_and_table(self):
         for key, value, keep in (
             ("device", "gpu", lambda g: g[0]["device"] == "gpu"),
+            ("scope", "program", lambda g: g[0]["scope"] == "program"),
             ("kernel", "dot", lambda g: g[0]["kernel"] == "dot"),
             ("variant", "openblas", lambda g: g[0]["variant"] == "openblas"),
             ("dtype", "bf16", lambda g: g[0]["dtype"] == "bf16"),

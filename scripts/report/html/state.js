@@ -6,6 +6,7 @@
 const CHOICES = {
   run: {label: "Run", value: (b) => b.run.label},
   device: {label: "Device", value: (b) => b.device},
+  scope: {label: "Scope", value: (b) => b.scope || "(unknown)"},
   kernel: {label: "Kernel", value: (b) => b.kernel},
   variant: {label: "Variant", value: (b) => b.variant || "(none)"},
   dtype: {label: "dtype", value: (b) => b.dtype},
