@@ -239,22 +239,21 @@ std::string chart(const Roofs& roofs, const std::vector<Row>& points) {
                                  with_prefix(c.measured, rate_unit("compute", c.dtype))));
   }
   std::map<std::string, char> marks;
-  std::string kernels;
+  std::string kernels, used = "DH";  // what slopes are made of
   for (const Row& row : points) {
-    const auto [found, fresh] = marks.try_emplace(row.kernel, 'z');
-    if (fresh) {
+    if (!marks.contains(row.kernel)) {
       // The first letter, or the next that no other kernel has.
-      const std::string name = printable(row.kernel) + "abcdefghijklmnopqrstuvwxyz";
-      const auto taken = [&](char c) {
-        return !std::isalpha(static_cast<unsigned char>(c)) || c == 'D' || c == 'H' ||
-               std::any_of(marks.begin(), marks.end(),
-                           [&](const auto& m) { return &m != &*found && m.second == c; });
-      };
-      const auto free = std::find_if_not(name.begin(), name.end(), taken);
-      if (free != name.end()) found->second = *free;
-      kernels += fmt::format("  {} {}", found->second, printable(row.kernel).substr(0, 40));
+      const std::string name = printable(row.kernel);
+      const std::string letters = name + "abcdefghijklmnopqrstuvwxyz";
+      const auto free = std::find_if(letters.begin(), letters.end(), [&](unsigned char c) {
+        return std::isalpha(c) && used.find(static_cast<char>(c)) == std::string::npos;
+      });
+      const char mark = free == letters.end() ? '*' : *free;
+      marks[row.kernel] = mark;
+      used += mark;
+      kernels += fmt::format("  {} {}", mark, name.substr(0, 40));
     }
-    chart.put(chart.column_of(row.intensity), chart.row_of(row.flops_per_s), found->second);
+    chart.put(chart.column_of(row.intensity), chart.row_of(row.flops_per_s), marks[row.kernel]);
   }
   return "FLOP/s\n" + chart.str() + std::string(10, ' ') +
          "FLOP per byte that crosses the level which bounds it\n" + "points:" + kernels +

@@ -5,6 +5,7 @@ single `<`, so that no name can end the script element that holds it.
 """
 
 import html
+import importlib.metadata
 import importlib.util
 import json
 import re
@@ -87,13 +88,12 @@ def build(folders):
     bokeh = library()
     runs = [_run(folder) for folder in folders]
     titles = [run["folder"] for run in runs]
-    version = next(bokeh.parent.glob("bokeh-*.dist-info")).name.split("-")[1].removesuffix(".dist")
     parts = {
         "title": html.escape(", ".join(titles)),
         "style": (HTML / "page.css").read_text(encoding="utf-8"),
         "data": _embeddable({"runs": runs}),
         "library": "\n".join(_script(bokeh / "server/static/js" / n) for n in LIBRARY_SCRIPTS),
-        "library_version": html.escape(version),
+        "library_version": html.escape(importlib.metadata.version("bokeh")),
         "library_license": html.escape((bokeh / "LICENSE.txt").read_text(encoding="utf-8")),
         "scripts": "\n".join(_script(HTML / f"{name}.js") for name in SCRIPTS),
     }

@@ -26,20 +26,27 @@ function applyFilters() {
     state.isolate ? el("button", {type: "button", class: "link", onclick: () => change({isolate: ""})}, " show all again") : "");
 }
 
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
+
 function applyTheme() {
-  const root = document.documentElement;
-  if (state.theme === "system") delete root.dataset.theme;
-  else root.dataset.theme = state.theme;
+  const system = systemDark.matches ? "dark" : "light";
+  document.documentElement.dataset.theme = state.theme === "system" ? system : state.theme;
   document.getElementById("theme").textContent = `Theme: ${state.theme}`;
 }
 
-async function redrawCharts() {
-  for (const panel of panels) {
-    forget([panel.entry]);
-    await panel.build();
-  }
-  updateRoofline(visible);
-  await redrawPlates();
+// One after the other, should the theme be changed again meanwhile.
+let drawing = Promise.resolve();
+
+function redrawCharts() {
+  drawing = drawing.then(async () => {
+    for (const panel of panels) {
+      forget([panel.entry]);
+      await panel.build();
+    }
+    updateRoofline(visible);
+    await redrawPlates();
+  });
+  return drawing;
 }
 
 function onChange(keys) {
@@ -51,11 +58,12 @@ function onChange(keys) {
   if (any(...FILTERING)) applyFilters();
   else if (any("sort", "order")) updateTable(visible);
   if (any("colour")) updateRoofline(visible);
-  if (any("selected", "isolate")) {
+  if (any("selected") && !any(...FILTERING)) {
     for (const panel of panels) panel.select();
-    if (any("selected")) markRow();
-    showDetail();
+    showNotes(visible);
   }
+  if (any("selected")) markRow();
+  if (any("selected", "isolate")) showDetail();
 }
 
 async function start() {
@@ -79,16 +87,15 @@ async function start() {
     change({theme: themes[(themes.indexOf(state.theme) + 1) % themes.length]});
   });
   document.getElementById("print").addEventListener("click", async () => {
-    const {theme} = document.documentElement.dataset;
     document.documentElement.dataset.theme = "light";
     await redrawCharts();
     print();
-    if (theme) document.documentElement.dataset.theme = theme;
-    else delete document.documentElement.dataset.theme;
+    applyTheme();
     await redrawCharts();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    if (state.theme === "system") redrawCharts();
+  systemDark.addEventListener("change", () => {
+    applyTheme();
+    redrawCharts();
   });
   await buildPlates();
   document.body.dataset.ready = "yes";

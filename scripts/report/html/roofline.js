@@ -66,7 +66,8 @@ function limitsOfPanels(device) {
   const range = (values, below, above) => [values.reduce((a, b) => Math.min(a, b)) / below,
                                            values.reduce((a, b) => Math.max(a, b)) * above];
   if (!ys.length && slopes.length) ys.push(Math.max(...slopes));
-  return {x: range(xs.length ? xs : [1], 8, 4), y: range(ys.length ? ys : [1e9], 2.5, 2)};
+  // Room for the labels: of slopes on the left, of peaks on the right.
+  return {x: range(xs.length ? xs : [1], 8, 14), y: range(ys.length ? ys : [1e9], 2.5, 2)};
 }
 
 class Panel {
@@ -111,7 +112,7 @@ class Panel {
     this.labels = source(["x", "y", "text", "angle", "alpha", "align", "dy"]);
     steady(plot.text(f("x"), f("y"), f("text"), {source: this.labels, angle: f("angle"), text_align: f("align"),
       y_offset: f("dy"), text_baseline: "bottom", text_font_size: "11px", text_font: "system-ui, sans-serif",
-      text_color: colours.roof, text_alpha: f("alpha"), background_fill_color: colours.plate, background_fill_alpha: 0.6}));
+      text_color: colours.roof, text_alpha: f("alpha"), background_fill_color: colours.plate, background_fill_alpha: 0.8}));
     this.links = source(segments);
     line(this.links, {line_color: colours.quiet, line_width: 1, line_alpha: 0.6});
     this.bars = source(["x", "low", "high", "colour"]);
@@ -168,7 +169,6 @@ class Panel {
     const ours = visible.filter((b) => b.run === this.run && b.device === this.device);
     this.drawPoints(ours);
     this.drawRoofs(new Set(ours.filter((b) => !b.refused).map((b) => b.roof)));
-    this.drawBand();
     this.select();
     this.element.hidden = state.device.size > 0 && !state.device.has(this.device) ||
       state.run.size > 0 && !state.run.has(this.run.label);
@@ -278,29 +278,31 @@ class Panel {
     this.labels.data = labels;
   }
 
-  // Between all of the transfer hidden behind the arithmetic and none of it.
+  // Between all of the transfer hidden behind the arithmetic and none of it: at the chosen level, with
+  // the peak of the selected benchmark, else the highest of those shown.
   drawBand() {
     const data = {x: [], low: [], high: []};
     this.bandNote = "";
-    const {memory, compute} = this.drawn[0];
-    const level = memory.find((m) => m.level === state.level);
-    const unit = compute.find((c) => this.binding.has(c.id)) ?? compute[0];
-    if (level && unit) {
+    const level = this.drawn[0].memory.find((m) => m.level === state.level);
+    const chosen = this.shown.filter(({b}) => b.id === state.selected);
+    const peak = level && largest((chosen.length ? chosen : this.shown).map(({row}) => limits(row).peak));
+    if (peak) {
       const [left, right] = this.limits.x.map(Math.log10);
       for (let i = 0; i <= 120; ++i) {
         const x = 10 ** (left - 1 + (right - left + 2) * i / 120);
         data.x.push(x);
-        data.high.push(Math.min(unit.measured, x * level.measured));
-        data.low.push(1 / (1 / unit.measured + 1 / (x * level.measured)));
+        data.high.push(Math.min(peak, x * level.measured));
+        data.low.push(1 / (1 / peak + 1 / (x * level.measured)));
       }
-      this.bandNote = `Shaded: from T_upper to T_lower at ${level.level} with ${unit.dtype} ${unit.exec_unit}, ` +
-        "arithmetic and transfer one after the other up to perfect overlap.";
+      this.bandNote = `Shaded: from T_upper to T_lower at ${level.level} with a peak of ${quantity(peak, "FLOP/s")}: ` +
+        "arithmetic and transfer one after the other, up to perfect overlap.";
     }
     this.band.data = data;
   }
 
   select() {
     const ours = this.shown.filter(({b}) => b.id === state.selected);
+    this.drawBand();
     this.ring.data = {x: ours.map(({row}) => row.intensity), y: ours.map(({b}) => b.rate)};
   }
 
@@ -346,10 +348,14 @@ function buildLegend() {
   document.getElementById("legend").replaceChildren(...entries);
 }
 
-function updateRoofline(visible) {
-  for (const panel of panels) panel.update(visible);
+function showNotes(visible) {
   const notes = [...runs.flatMap((run) => run.notes.map((note) => `${shorten(run.label, 60)}: ${note}: that part is left out.`)),
                  ...panels.filter((p) => !p.element.hidden).flatMap((panel) => panel.notes(visible))];
   document.getElementById("roofline-notes").replaceChildren(...notes.map((note) => el("li", {}, note)));
+}
+
+function updateRoofline(visible) {
+  for (const panel of panels) panel.update(visible);
+  showNotes(visible);
   buildLegend();
 }
