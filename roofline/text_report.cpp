@@ -185,7 +185,7 @@ Roofs roofs_of(const std::vector<Ceiling>& ceilings, const std::string& device, 
   };
   for (const Ceiling& c : ceilings) {
     const bool here = c.device == device && (device != "cpu" || c.threads == threads);
-    if (!here || std::isnan(c.measured)) continue;
+    if (!here || std::isnan(c.measured) || hidden(ceilings, c)) continue;
     if (c.resource == "compute") keep(roofs.compute, c.dtype + " " + c.exec_unit, c);
     if (c.resource == "bandwidth" && c.operation == "read") {
       keep(roofs.memory, level_rank(c.level), c);

@@ -36,20 +36,16 @@ def _calls(folder):
     calls = {}
     for path in sorted((folder / "bench").glob("*.json")):
         document = load.json_file(path)
-        if not isinstance(document, dict):
-            raise load.BadTable(f"{path}: is not Google Benchmark's JSON")
-        for row in document.get("benchmarks", []):
-            if row.get("run_type") == "aggregate" or row.get("error_occurred"):
-                continue
-            try:
+        try:
+            for row in document["benchmarks"]:
+                if row.get("run_type") == "aggregate" or row.get("error_occurred"):
+                    continue
                 name = re.sub(r"(/(real|manual|process)_time)+$", "", row["name"])
-                count, unit = row["iterations"], _SECONDS[row["time_unit"]]
-                seconds = count * row["real_time"] * unit
-            except (KeyError, TypeError) as error:
-                raise load.BadTable(f"{path}: a row without a usable {error}") from None
-            known = calls.setdefault(name, [0, 0.0])
-            known[0] += count
-            known[1] += seconds
+                known = calls.setdefault(name, [0, 0.0])
+                known[0] += row["iterations"]
+                known[1] += row["iterations"] * row["real_time"] * _SECONDS[row["time_unit"]]
+        except (AttributeError, KeyError, TypeError) as error:
+            raise load.BadTable(f"{path}: is not Google Benchmark's JSON ({error})") from None
     return calls
 
 
@@ -72,7 +68,10 @@ def _run(folder):
 
 
 def _embeddable(data):
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    try:
+        text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    except ValueError:  # Python reads NaN, which is no JSON
+        raise load.BadTable("machine.json or bench/*.json: holds a number that is not finite") from None
     return text.replace("<", "\\u003c")
 
 

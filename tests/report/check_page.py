@@ -549,6 +549,19 @@ class Others(unittest.TestCase):
         cells = self.js("return [...document.querySelectorAll('#table td[data-column=clock_hz]')].map((td) => td.textContent)")
         self.assertEqual(set(cells), {""})
 
+    def test_quiet_stands_before_as_lived(self):
+        rows = read(self.folder / "ceilings.csv")
+        lived = next(r for r in rows if (r["level"], r["operation"], r["threads"]) == ("DRAM", "read", "4"))
+        rows.append({**lived, "condition": "quiet", "measured": "5.5e10"})
+        lived["condition"] = "as-lived"
+        write(self.folder / "ceilings.csv", rows)
+        self.open()
+        cell = self.browser.find_element(By.CSS_SELECTOR, "[data-ceiling^='bandwidth/DRAM/read'] td:nth-child(4)").text
+        self.assertIn("55.0 GB/s", cell)
+        self.assertIn("as lived 45.6 GB/s", cell)
+        dram = self.js("return panels[0].drawn[0].memory.filter((m) => m.level === 'DRAM').map((m) => m.measured)")
+        self.assertEqual(dram, [5.5e10])
+
     def test_several_folders(self):
         other = Path(tempfile.mkdtemp(prefix="roofline-page-other-"))
         self.addCleanup(shutil.rmtree, other)

@@ -31,6 +31,16 @@ function ceilingId(c) {
   return [c.resource, what, c.operation, c.exec_unit, `threads:${c.threads ?? 1}`].join("/");
 }
 
+// One row for each ceiling: what quiet moments gave where there were any, else as lived. A quiet row
+// keeps the other as `lived`.
+function quietBeforeLived(ceilings) {
+  const same = groupBy(ceilings, (c) => JSON.stringify([c.device, c.id]));
+  return [...same.values()].map((rows) => {
+    const quiet = rows.find((c) => c.condition.endsWith("quiet"));
+    return quiet ? {...quiet, lived: rows.find((c) => c !== quiet)} : rows[0];
+  });
+}
+
 // The row of the level that bounds; where arithmetic does, of the outermost.
 function boundingRow(rows) {
   const placed = rows.filter((row) => row.intensity && row.achieved_flops_per_s);
@@ -101,6 +111,7 @@ function makeRun(embedded, index) {
   run.name = [...run.ceilings, ...rows, ...run.sweep][0]?.machine ?? run.folder;
   run.label = run.folder === run.name ? run.name : `${run.name} ${run.folder}`;
   for (const ceiling of run.ceilings) ceiling.id = ceilingId(ceiling);
+  run.ceilings = quietBeforeLived(run.ceilings);
   run.benchmarks = [...groupBy(rows, (row) => JSON.stringify(BENCHMARK_KEYS.map((k) => row[k]))).values()]
     .map((group) => makeBenchmark(run, group));
   for (const part of run.benchmarks.filter((b) => b.parent)) {

@@ -35,6 +35,7 @@ function describe(b, row) {
     ["shape", [b.shape, b.temperature].filter(Boolean).join(" ")],
     ["on", [b.device, threadWords(b.threads)].filter(Boolean).join(", ")],
     ["time", `${quantity(b.time_s, "s")}${spread}`],
+    ["samples", b.samples == null ? "" : `${b.samples}, ${b.samples_rejected ?? 0} rejected`],
     ["rate", quantity(b.rate, rateUnit(b.dtype))],
     ...levels.map((r) => [r.level, r.bytes == null ? "traffic unknown"
       : `${quantity(r.achieved_bytes_per_s, "B/s")} at ${plainNumber(r.intensity)} FLOP/byte (${r.bytes_source})`]),
@@ -43,7 +44,7 @@ function describe(b, row) {
       `: peak ${quantity(peak, "FLOP/s")}, ${quantity(bandwidth, "B/s")}`],
     ["of roof", percent(row?.fraction_of_roof)], ["of advertised", percent(row?.fraction_of_advertised) || "unknown"],
     ["clock", quantity(b.clock_hz, "Hz")], ["throttle", b.throttle],
-    ["against", b.peer_ratio == null ? "" : `${plainNumber(b.peer_ratio)}x ${b.peer}`],
+    ["against", b.peer && (b.peer_ratio == null ? `${b.peer}: no ratio` : `${plainNumber(b.peer_ratio)}x ${b.peer}`)],
     ["verdict", row?.verdict ?? b.rows[0].verdict],
   ];
 }

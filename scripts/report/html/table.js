@@ -27,6 +27,8 @@ const COLUMNS = [
   column("time_s", "time", "median of one call", (b) => b.time_s, (v) => quantity(v, "s")),
   column("time_low_s", "low", "lower end of the median's 95 % interval", (b) => b.time_low_s, (v) => quantity(v, "s")),
   column("time_high_s", "high", "upper end of the median's 95 % interval", (b) => b.time_high_s, (v) => quantity(v, "s")),
+  column("samples", "samples", "behind the median", (b) => b.samples, String),
+  column("samples_rejected", "rejected", "samples left out, by a rule that does not look at them", (b) => b.samples_rejected, String),
   column("share", "time share", "of the program it is part of, else of all timed calls here",
          (b) => (b.whole ? shareOf(b.time_s, b.whole.time_s) : shareOf(b.total_time, timed)), percent),
   column("rate", "FLOP rate", "measured: operations of the cost model over time", (b) => b.rate,

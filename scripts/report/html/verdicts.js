@@ -54,8 +54,13 @@ function verdictBadge(verdict, cause) {
             good ? "✓ ok" : `⚠ ${plain(verdict)}`);
 }
 
-function withShare(value, share, of) {
-  return el("td", {class: "number"}, value, share == null ? null : el("small", {}, `${percent(share)} of ${of}`));
+function measuredCell(ceiling, unit) {
+  const of = ceiling.advertised ? ["advertised", ceiling.advertised] : ["theory", ceiling.theory_at_clock];
+  const {lived, samples, samples_rejected: rejected} = ceiling;
+  return el("td", {class: "number", title: `median of ${samples} samples, ${rejected ?? 0} rejected; ${ceiling.condition}`},
+    quantity(ceiling.measured, unit),
+    of[1] ? el("small", {}, `${percent(ceiling.measured / of[1])} of ${of[0]}`) : null,
+    lived ? el("small", {title: "with all samples, quiet or not"}, `as lived ${quantity(lived.measured, unit)}`) : null);
 }
 
 function verdictRow(run, ceiling) {
@@ -71,13 +76,11 @@ function verdictRow(run, ceiling) {
                     el("small", {}, `${percent(best.rate / ceiling.measured)} of measured`),
                     el("small", {}, name([b.kernel, b.variant].filter(Boolean).join(" "), 24)));
   }
-  const of = ceiling.advertised ? [ceiling.measured / ceiling.advertised, "advertised"]
-    : ceiling.theory_at_clock ? [ceiling.measured / ceiling.theory_at_clock, "theory"] : [null, ""];
   return el("tr", {"data-ceiling": ceiling.id},
     el("th", {scope: "row"}, name(label, 24)),
     el("td", {class: "number", title: ceiling.advertised_source || null}, quantity(ceiling.advertised, unit)),
     el("td", {class: "number"}, quantity(ceiling.theory_at_clock, unit)),
-    withShare(quantity(ceiling.measured, unit), ...of), bestCell,
+    measuredCell(ceiling, unit), bestCell,
     el("td", {}, verdictBadge(ceiling.verdict, ceiling.cause)));
 }
 
