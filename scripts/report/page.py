@@ -16,8 +16,10 @@ import load
 
 HTML = Path(__file__).resolve().parent / "html"
 # In the order in which they use each other.
-SCRIPTS = ("text", "data", "state", "filters", "verdicts", "plot", "roofline", "plates", "table",
-           "main")  # fmt: skip
+SCRIPTS = (
+    "text data state filters verdicts plot marks panel roofline plates/ladder plates/sweep "
+    "plates/batch plates/decode plates/ratio plates/trace plates/plates table main"
+).split()
 # bokeh-api: figures made in the browser instead of in Python.
 LIBRARY_SCRIPTS = ("bokeh.min.js", "bokeh-api.min.js")
 
@@ -71,7 +73,9 @@ def _embeddable(data):
     try:
         text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     except ValueError:  # Python reads NaN, which is no JSON
-        raise load.BadTable("machine.json or bench/*.json: holds a number that is not finite") from None
+        raise load.BadTable(
+            "machine.json or bench/*.json: holds a number that is not finite"
+        ) from None
     return text.replace("<", "\\u003c")
 
 

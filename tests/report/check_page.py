@@ -27,6 +27,7 @@ FIXTURE = HERE / "fixture"
 SCRIPTS = HERE.parent.parent / "scripts" / "report"
 sys.path.insert(0, str(SCRIPTS))
 import load
+import page
 import select_rows
 
 BINARY = None
@@ -98,7 +99,16 @@ class Page(unittest.TestCase):
         whole = {**counted[0], "scope": "program", "kernel": "decode", "shape": "batch:1", "peer": "",
                  "peer_ratio": "", "time_s": "0.02", "time_low_s": "", "time_high_s": "",
                  "t_lower_s": "0.015", "t_upper_s": "0.03"}  # fmt: skip
-        rows += [whole, {**whole, "scope": "operation", "parent": "decode", "kernel": "decode_mlp", "time_s": "0.005"}]
+        rows += [
+            whole,
+            {
+                **whole,
+                "scope": "operation",
+                "parent": "decode",
+                "kernel": "decode_mlp",
+                "time_s": "0.005",
+            },
+        ]
         write(cls.folder / "roofline.csv", rows)
         (cls.folder / "bench").mkdir()
         (cls.folder / "bench" / "matmul.json").write_text(json.dumps({"benchmarks": [
@@ -140,7 +150,8 @@ class Page(unittest.TestCase):
         while True:
             rows += self.js(
                 "return [...document.querySelectorAll('#table tbody tr')].map((tr) => Object.fromEntries("
-                "  [...tr.children].map((td) => [td.dataset.column, td.dataset.value ?? td.textContent])))")
+                "  [...tr.children].map((td) => [td.dataset.column, td.dataset.value ?? td.textContent])))"
+            )
             if self.find("#next").get_attribute("disabled"):
                 return rows
             self.click("#next")
@@ -174,28 +185,43 @@ class Page(unittest.TestCase):
         return self.js(
             "const log = ({b, row}) => [Math.log(row.intensity), Math.log(b.rate)];"
             "const all = panels[0].shown.map(log);"
-            "return all.findIndex(([x, y], i) => all.every(([u, v], j) => i === j || Math.hypot(x - u, y - v) > 0.4))")
+            "return all.findIndex(([x, y], i) => all.every(([u, v], j) => i === j || Math.hypot(x - u, y - v) > 0.4))"
+        )
 
     def tooltips(self):
         return self.js(
             "const found = []; const walk = (node) => { for (const e of node.querySelectorAll('*')) {"
             "  if (e.shadowRoot) walk(e.shadowRoot);"
             "  if (e.classList.contains('bk-Tooltip')) found.push(e.shadowRoot ? e.shadowRoot.textContent : e.textContent);"
-            "} }; walk(document); return found.join('\\n')")
+            "} }; walk(document); return found.join('\\n')"
+        )
 
     # -- what is shown --
 
     def test_loads_nothing_from_elsewhere(self):
-        self.assertEqual(self.js("return performance.getEntriesByType('resource').map((e) => e.name)"), [])
+        self.assertEqual(
+            self.js("return performance.getEntriesByType('resource').map((e) => e.name)"), []
+        )
         blocked = self.browser.execute_async_script(
-            "const done = arguments[0]; fetch('http://127.0.0.1:9/').then(() => done('fetched'), () => done('blocked'))")
+            "const done = arguments[0]; fetch('http://127.0.0.1:9/').then(() => done('fetched'), () => done('blocked'))"
+        )
         self.assertEqual(blocked, "blocked")
         self.assertIn("Content Security Policy", "".join(complaints(self.browser)))
-        self.assertIn("Redistribution and use", self.js("return document.getElementById('license').textContent"))
+        self.assertIn(
+            "Redistribution and use",
+            self.js("return document.getElementById('license').textContent"),
+        )
 
     def test_first_screen(self):
         line = self.find("#machines").text
-        for part in ("Example 9000 (Example Core)", "4 cores", "8 threads", "L1 32 KiB", "16 GiB", "3.45 GHz"):
+        for part in (
+            "Example 9000 (Example Core)",
+            "4 cores",
+            "8 threads",
+            "L1 32 KiB",
+            "16 GiB",
+            "3.45 GHz",
+        ):
             self.assertIn(part, line)
         self.assertLess(self.find("#panels .plot").rect["y"], 1000)
 
@@ -222,17 +248,31 @@ class Page(unittest.TestCase):
         for row in shown:
             source = {**row, "bytes_source": row["bytes_source"]}
             rows = groups.pop((*(source.get(k, "") for k in NAME), source["bytes_source"]))
-            for column, csv_column in (("time_s", "time_s"), ("rate", "achieved_flops_per_s"), ("clock_hz", "clock_hz"),
-                                       ("time_low_s", "time_low_s"), ("t_lower_s", "t_lower_s"), ("peer_ratio", "peer_ratio")):
+            for column, csv_column in (
+                ("time_s", "time_s"),
+                ("rate", "achieved_flops_per_s"),
+                ("clock_hz", "clock_hz"),
+                ("time_low_s", "time_low_s"),
+                ("t_lower_s", "t_lower_s"),
+                ("peer_ratio", "peer_ratio"),
+            ):
                 self.assertEqual(number(row[column]), number(rows[0][csv_column]), (row, column))
             for level in rows:
-                self.assertEqual(number(row[f"bandwidth_{level['level']}"]), number(level["achieved_bytes_per_s"]))
-                self.assertEqual(number(row[f"intensity_{level['level']}"]), number(level["intensity"]))
+                self.assertEqual(
+                    number(row[f"bandwidth_{level['level']}"]),
+                    number(level["achieved_bytes_per_s"]),
+                )
+                self.assertEqual(
+                    number(row[f"intensity_{level['level']}"]), number(level["intensity"])
+                )
         self.assertEqual(groups, {})
 
     def test_occurrences_and_shares(self):
         rows = [r for r in self.table() if r["calls"]]
-        self.assertEqual({(r["kernel"], r["variant"], r["calls"]) for r in rows}, {("matmul", "avx2_packed", "7")})
+        self.assertEqual(
+            {(r["kernel"], r["variant"], r["calls"]) for r in rows},
+            {("matmul", "avx2_packed", "7")},
+        )
         self.assertAlmostEqual(float(rows[0]["total_time"]), 7 * 0.006)
         part = next(r for r in self.table() if r["kernel"] == "decode_mlp")
         self.assertEqual(float(part["share"]), 0.25)  # 5 ms of the decode step's 20 ms
@@ -244,9 +284,14 @@ class Page(unittest.TestCase):
         self.assertIn("1 not drawn, faster than their own roof", self.find("#roofline-notes").text)
 
     def test_roofs(self):
-        roofs = self.js("const {data} = panels[0].roofs.measured; return data.y1.map((y, i) => [data.x1[i], y])")
+        roofs = self.js(
+            "const {data} = panels[0].roofs.measured; return data.y1.map((y, i) => [data.x1[i], y])"
+        )
         # DRAM's slope ends under the highest peak, at s8's ridge: 861.12e9 / 45.6e9.
-        self.assertTrue(any(math.isclose(x, 861.12e9 / 45.6e9) and math.isclose(y, 861.12e9) for x, y in roofs), roofs)
+        self.assertTrue(
+            any(math.isclose(x, 861.12e9 / 45.6e9) and math.isclose(y, 861.12e9) for x, y in roofs),
+            roofs,
+        )
         ridges = self.js("return panels[0].ridges.data.text")
         self.assertIn("DRAM with f32 simd-avx2: 9.44 FLOP/byte", ridges)  # 430.56 / 45.6
         advertised = self.js("return panels[1].roofs.advertised.data.y0")
@@ -290,13 +335,27 @@ class Page(unittest.TestCase):
 
     def test_level_and_hierarchy(self):
         self.click("#select-level option[value=L2]")
-        ok = [row for group in benchmarks(self.rows).values() if all(r["verdict"] == "ok" for r in group) for row in group]
-        expected = sorted((float(r["intensity"]), float(r["achieved_flops_per_s"])) for r in ok if r["level"] == "L2")
+        ok = [
+            row
+            for group in benchmarks(self.rows).values()
+            if all(r["verdict"] == "ok" for r in group)
+            for row in group
+        ]
+        expected = sorted(
+            (float(r["intensity"]), float(r["achieved_flops_per_s"]))
+            for r in ok
+            if r["level"] == "L2"
+        )
         self.assertEqual(self.points(), expected)
-        self.assertEqual(len(self.table()), sum(any(r["level"] == "L2" for r in g) for g in benchmarks(self.rows).values()))
+        self.assertEqual(
+            len(self.table()),
+            sum(any(r["level"] == "L2" for r in g) for g in benchmarks(self.rows).values()),
+        )
         self.assertIn("T_upper to T_lower at L2", self.find("#roofline-notes").text)
         # Of the CPU's points that of s8 has the highest peak: 861.12e9; L2 reads 387e9 bytes/s.
-        for x, low, high in self.js("const {x, low, high} = panels[0].band.data; return Array.from(x, (v, i) => [v, low[i], high[i]])"):
+        for x, low, high in self.js(
+            "const {x, low, high} = panels[0].band.data; return Array.from(x, (v, i) => [v, low[i], high[i]])"
+        ):
             self.assertAlmostEqual(high / min(861.12e9, x * 387e9), 1, places=3)
             self.assertAlmostEqual(low / (1 / (1 / 861.12e9 + 1 / (x * 387e9))), 1, places=3)
         self.click("#select-level option[value=all]")
@@ -307,7 +366,11 @@ class Page(unittest.TestCase):
         alphas = "const a = {}; panels[0].ridges.data.text.forEach((t, i) => { a[t.split(':')[0]] = panels[0].ridges.data.alpha[i]; }); return a"
         self.js("change({dtype: new Set(['f64']), kernel: new Set(['matmul'])})")
         now = self.js(alphas)
-        bound = {r["bound_by"] for r in self.rows if r["dtype"] == "f64" and r["kernel"] == "matmul" and r["device"] == "cpu"}
+        bound = {
+            r["bound_by"]
+            for r in self.rows
+            if r["dtype"] == "f64" and r["kernel"] == "matmul" and r["device"] == "cpu"
+        }
         self.assertIn("compute", bound)
         for ridge, alpha in now.items():
             level, unit = ridge.split(" with ")
@@ -315,7 +378,11 @@ class Page(unittest.TestCase):
 
     def test_legend_shows_one_kernel_alone(self):
         self.js("document.getElementById('legend').scrollIntoView()")
-        next(b for b in self.browser.find_elements(By.CSS_SELECTOR, "button.legend-item") if "dot" in b.text).click()
+        next(
+            b
+            for b in self.browser.find_elements(By.CSS_SELECTOR, "button.legend-item")
+            if "dot" in b.text
+        ).click()
         self.check_filter(lambda g: g[0]["kernel"] == "dot")
 
     # -- pointing and choosing --
@@ -341,7 +408,10 @@ class Page(unittest.TestCase):
     def test_click_point_marks_row(self):
         x, y, ident, title = self.pixel(self.lonely())
         self.move(x, y, click=True)
-        row = until(lambda: self.browser.find_elements(By.CSS_SELECTOR, "#table tr[aria-selected=true]"), "a marked row")[0]
+        row = until(
+            lambda: self.browser.find_elements(By.CSS_SELECTOR, "#table tr[aria-selected=true]"),
+            "a marked row",
+        )[0]
         self.assertEqual(row.get_attribute("data-id"), ident)
         self.assertIn(title, self.find("#detail").text)
 
@@ -369,22 +439,32 @@ class Page(unittest.TestCase):
         first = self.js("return state.selected")
         chart.send_keys(Keys.ARROW_RIGHT)
         self.assertNotEqual(self.js("return state.selected"), first)
-        self.assertEqual(self.find("#table tr[aria-selected=true]").get_attribute("data-id"), self.js("return state.selected"))
+        self.assertEqual(
+            self.find("#table tr[aria-selected=true]").get_attribute("data-id"),
+            self.js("return state.selected"),
+        )
 
     def test_sort(self):
         for order, sign in (("descending", -1), ("ascending", 1)):
             self.click("#table th[data-column=rate] button")
-            self.assertEqual(self.find("#table th[data-column=rate]").get_attribute("aria-sort"), order)
+            self.assertEqual(
+                self.find("#table th[data-column=rate]").get_attribute("aria-sort"), order
+            )
             rates = [float(r["rate"]) for r in self.table()]
             self.assertEqual(rates, sorted(rates, key=lambda v: sign * v))
 
     def test_permalink(self):
-        self.js("change({kernel: new Set(['matmul', 'dot']), level: 'L2', q: 'N:', sort: 'rate', colour: 'dtype'})")
+        self.js(
+            "change({kernel: new Set(['matmul', 'dot']), level: 'L2', q: 'N:', sort: 'rate', colour: 'dtype'})"
+        )
         self.click("#table tbody tr:nth-child(2)")
         rows, points, link = self.table(), self.points(), self.browser.current_url
         selected = self.js("return state.selected")
         open_page(self.browser, self.page, "#" + link.split("#", 1)[1])
-        self.assertEqual((self.js("return state.selected"), self.table(), self.points()), (selected, rows, points))
+        self.assertEqual(
+            (self.js("return state.selected"), self.table(), self.points()),
+            (selected, rows, points),
+        )
         self.assertEqual(self.find("#select-level").get_attribute("value"), "L2")
 
     # -- taking away --
@@ -416,7 +496,9 @@ class Page(unittest.TestCase):
 
     def test_print(self):
         self.js("dispatchEvent(new Event('beforeprint'))")
-        images = self.js("return [...document.querySelectorAll('img.print')].map((i) => i.src.length)")
+        images = self.js(
+            "return [...document.querySelectorAll('img.print')].map((i) => i.src.length)"
+        )
         self.assertEqual(len(images), self.js("return PLOTS.length"))
         self.assertGreater(min(images), 2000)
         self.js("dispatchEvent(new Event('afterprint'))")
@@ -430,8 +512,13 @@ class Page(unittest.TestCase):
         self.click("#theme")
         self.assertEqual(self.find("#theme").text, "Theme: dark")
         self.assertNotEqual(self.js(ground), light)
-        until(lambda: self.js("return panels.every((p) => p.entry && p.plot.background_fill_color === "
-                              "getComputedStyle(document.documentElement).getPropertyValue('--plate').trim())"), "dark charts")
+        until(
+            lambda: self.js(
+                "return panels.every((p) => p.entry && p.plot.background_fill_color === "
+                "getComputedStyle(document.documentElement).getPropertyValue('--plate').trim())"
+            ),
+            "dark charts",
+        )
         until(lambda: self.points() == self.drawn(self.rows), "points in the dark")
 
     # -- plates --
@@ -440,7 +527,9 @@ class Page(unittest.TestCase):
         for key in ("ladder", "sweep", "batch", "decode", "ratio", "trace"):
             with self.subTest(key):
                 self.assertGreater(self.find(f"#plate-{key} .plot").rect["height"], 80)
-        options = [o.text for o in self.browser.find_elements(By.CSS_SELECTOR, "#plate-trace option")]
+        options = [
+            o.text for o in self.browser.find_elements(By.CSS_SELECTOR, "#plate-trace option")
+        ]
         self.assertEqual(options, ["cpu: core clock", "cpu: power", "cpu: load: runnable tasks",
                                    "cpu: steal: CPU time taken by the hypervisor"])  # fmt: skip
         highest = ("const {view} = PLOTS.find((p) => p.fileName.startsWith('sweep'));"
@@ -506,7 +595,15 @@ class Others(unittest.TestCase):
             rows = read(self.folder / f"{name}.csv")
             for row in rows:
                 row["machine"] = HOSTILE
-                for column in ("kernel", "variant", "dtype", "exec_unit", "operation", "shape", "peer"):
+                for column in (
+                    "kernel",
+                    "variant",
+                    "dtype",
+                    "exec_unit",
+                    "operation",
+                    "shape",
+                    "peer",
+                ):
                     if row.get(column):
                         row[column] += HOSTILE
             write(self.folder / f"{name}.csv", rows)
@@ -515,12 +612,19 @@ class Others(unittest.TestCase):
         self.assertIn("<img src=x onerror=", text)
         self.assertNotIn("\u202e", text)
         self.assertEqual(self.js("return document.title"), self.folder.name)
-        self.assertEqual(self.js("return document.querySelectorAll('main img, header img').length"), 0)
-        # Nothing but the page's own scripts: data, two of Bokeh, ten of ours.
-        self.assertEqual(self.js("return document.querySelectorAll('script').length"), 13)
+        self.assertEqual(
+            self.js("return document.querySelectorAll('main img, header img').length"), 0
+        )
+        # Nothing but the page's own scripts: data, two of Bokeh, and ours.
+        self.assertEqual(
+            self.js("return document.querySelectorAll('script').length"), 3 + len(page.SCRIPTS)
+        )
         kernel = self.js("return benchmarks[0].kernel")
         self.assertTrue(kernel.endswith(HOSTILE), kernel)
-        self.js("change({kernel: new Set([arguments[0]]), selected: benchmarks.find((b) => b.kernel === arguments[0]).id})", kernel)
+        self.js(
+            "change({kernel: new Set([arguments[0]]), selected: benchmarks.find((b) => b.kernel === arguments[0]).id})",
+            kernel,
+        )
         self.assertIn("</script><script>", self.browser.find_element(By.ID, "detail").text)
         self.assertEqual(self.js("return document.title"), self.folder.name)
         width = self.js("return document.documentElement.scrollWidth - innerWidth")
@@ -528,7 +632,11 @@ class Others(unittest.TestCase):
         self.assertEqual(complaints(self.browser), [])
 
     def test_missing_parts_leave_a_note(self):
-        for gone, said in (("sweep", "no sweep.csv"), ("ceilings", "No ceilings are known"), ("roofline", "no roofline.csv")):
+        for gone, said in (
+            ("sweep", "no sweep.csv"),
+            ("ceilings", "No ceilings are known"),
+            ("roofline", "no roofline.csv"),
+        ):
             with self.subTest(gone):
                 kept = (self.folder / f"{gone}.csv").read_bytes()
                 (self.folder / f"{gone}.csv").unlink()
@@ -546,20 +654,28 @@ class Others(unittest.TestCase):
                 row[column] = ""
         write(self.folder / "roofline.csv", rows)
         self.open()
-        cells = self.js("return [...document.querySelectorAll('#table td[data-column=clock_hz]')].map((td) => td.textContent)")
+        cells = self.js(
+            "return [...document.querySelectorAll('#table td[data-column=clock_hz]')].map((td) => td.textContent)"
+        )
         self.assertEqual(set(cells), {""})
 
     def test_quiet_stands_before_as_lived(self):
         rows = read(self.folder / "ceilings.csv")
-        lived = next(r for r in rows if (r["level"], r["operation"], r["threads"]) == ("DRAM", "read", "4"))
+        lived = next(
+            r for r in rows if (r["level"], r["operation"], r["threads"]) == ("DRAM", "read", "4")
+        )
         rows.append({**lived, "condition": "quiet", "measured": "5.5e10"})
         lived["condition"] = "as-lived"
         write(self.folder / "ceilings.csv", rows)
         self.open()
-        cell = self.browser.find_element(By.CSS_SELECTOR, "[data-ceiling^='bandwidth/DRAM/read'] td:nth-child(4)").text
+        cell = self.browser.find_element(
+            By.CSS_SELECTOR, "[data-ceiling^='bandwidth/DRAM/read'] td:nth-child(4)"
+        ).text
         self.assertIn("55.0 GB/s", cell)
         self.assertIn("as lived 45.6 GB/s", cell)
-        dram = self.js("return panels[0].drawn[0].memory.filter((m) => m.level === 'DRAM').map((m) => m.measured)")
+        dram = self.js(
+            "return panels[0].drawn[0].memory.filter((m) => m.level === 'DRAM').map((m) => m.measured)"
+        )
         self.assertEqual(dram, [5.5e10])
 
     def test_several_folders(self):
@@ -567,28 +683,51 @@ class Others(unittest.TestCase):
         self.addCleanup(shutil.rmtree, other)
         for file in FIXTURE.iterdir():
             shutil.copy(file, other)
-        rows = [{**r, "machine": "Other CPU"} for r in read(other / "ceilings.csv") if r["device"] == "cpu"]
+        rows = [
+            {**r, "machine": "Other CPU"}
+            for r in read(other / "ceilings.csv")
+            if r["device"] == "cpu"
+        ]
         write(other / "ceilings.csv", rows)
-        write(other / "roofline.csv", [r for r in read(other / "roofline.csv") if r["device"] == "cpu"])
+        write(
+            other / "roofline.csv",
+            [r for r in read(other / "roofline.csv") if r["device"] == "cpu"],
+        )
         text = self.open(self.folder, other)
         self.assertIn("Other CPU", text)
         self.assertFalse((other / "report.html").exists())
-        self.assertEqual(self.js("return panels.map((p) => [p.run.index, p.device])"), [[0, "cpu"], [0, "gpu"], [1, "cpu"]])
-        tops = self.js("return panels.slice(0, 2).map((p) => p.element.getBoundingClientRect().top)")
+        self.assertEqual(
+            self.js("return panels.map((p) => [p.run.index, p.device])"),
+            [[0, "cpu"], [0, "gpu"], [1, "cpu"]],
+        )
+        tops = self.js(
+            "return panels.slice(0, 2).map((p) => p.element.getBoundingClientRect().top)"
+        )
         self.assertEqual(tops[0], tops[1])
         count = len(benchmarks(read(other / "roofline.csv")))
         self.js("change({run: new Set([runs[1].label])})")
-        self.assertEqual(self.js("return [visible.length, ...panels.map((p) => p.element.hidden)]"), [count, True, True, False])
+        self.assertEqual(
+            self.js("return [visible.length, ...panels.map((p) => p.element.hidden)]"),
+            [count, True, True, False],
+        )
 
     def test_ten_thousand_points(self):
         """Speed is reported; it fails only where the page would be unusable."""
-        rows = [r for r in read(FIXTURE / "roofline.csv") if r["device"] == "cpu" and r["verdict"] == "ok"]
+        rows = [
+            r
+            for r in read(FIXTURE / "roofline.csv")
+            if r["device"] == "cpu" and r["verdict"] == "ok"
+        ]
         groups = list(benchmarks(rows).values())
         many = []
         for i in range(10000):
             slower, denser = 1 + i * 7919 % 1000 / 10, 1.5 ** (i * 104729 % 11 - 5)
             for row in groups[i % len(groups)]:
-                row = {**row, "shape": f"{row['shape']}/i:{i}", "intensity": repr(float(row["intensity"]) * denser)}
+                row = {
+                    **row,
+                    "shape": f"{row['shape']}/i:{i}",
+                    "intensity": repr(float(row["intensity"]) * denser),
+                }
                 for column in ("achieved_flops_per_s", "achieved_bytes_per_s"):
                     row[column] = repr(float(row[column]) / slower)
                 for column in ("time_s", "time_low_s", "time_high_s"):
@@ -626,7 +765,9 @@ if __name__ == "__main__":
     BINARY = sys.argv.pop(1)
     with tempfile.TemporaryDirectory() as probe:
         shutil.copy(FIXTURE / "ceilings.csv", probe)
-        if not Path(probe, "report.html").exists() and "report.html" not in report(probe).replace("report.html skipped", ""):
+        if not Path(probe, "report.html").exists() and "report.html" not in report(probe).replace(
+            "report.html skipped", ""
+        ):
             print("skipped: no Python with Bokeh")
             sys.exit(77)
     unittest.main()

@@ -11,19 +11,30 @@ function showDetail() {
   if (!b) return;
   const alone = state.isolate === b.id;
   section.replaceChildren(
-    el("div", {class: "section-head"}, el("h2", {}, name(b.title, 160)), el("span", {class: "actions"},
-      el("button", {type: "button", id: "isolate", onclick: () => change({isolate: alone ? "" : b.id})}, alone ? "Show all" : "Isolate"),
-      el("button", {type: "button", id: "unselect", onclick: () => change({selected: "", isolate: ""})}, "Close"))),
-    el("dl", {}, ...describe(b, b.bound).filter(([, value]) => value)
-      .flatMap(([label, value]) => [el("dt", {}, label), el("dd", {}, name(value))])));
+      el("div", {class: "section-head"}, el("h2", {}, name(b.title, 160)),
+         el("span", {class: "actions"},
+            el("button",
+               {type: "button", id: "isolate", onclick: () => change({isolate: alone ? "" : b.id})},
+               alone ? "Show all" : "Isolate"),
+            el("button",
+               {type: "button", id: "unselect", onclick: () => change({selected: "", isolate: ""})},
+               "Close"))),
+      el("dl", {},
+         ...describe(b, b.bound)
+             .filter(([, value]) => value)
+             .flatMap(([label, value]) => [el("dt", {}, label), el("dd", {}, name(value))])));
 }
 
 function applyFilters() {
   visible = benchmarks.filter(matches);
   updateRoofline(visible);
   updateTable(visible);
-  document.getElementById("shown").replaceChildren(`${visible.length} of ${benchmarks.length} benchmarks shown`,
-    state.isolate ? el("button", {type: "button", class: "link", onclick: () => change({isolate: ""})}, " show all again") : "");
+  document.getElementById("shown").replaceChildren(
+      `${visible.length} of ${benchmarks.length} benchmarks shown`,
+      state.isolate ?
+          el("button", {type: "button", class: "link", onclick: () => change({isolate: ""})},
+             " show all again") :
+          "");
 }
 
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
@@ -55,8 +66,10 @@ function onChange(keys) {
     applyTheme();
     redrawCharts();
   }
-  if (any(...FILTERING)) applyFilters();
-  else if (any("sort", "order")) updateTable(visible);
+  if (any(...FILTERING))
+    applyFilters();
+  else if (any("sort", "order"))
+    updateTable(visible);
   if (any("colour")) updateRoofline(visible);
   if (any("selected") && !any(...FILTERING)) {
     for (const panel of panels) panel.select();
@@ -80,7 +93,9 @@ async function start() {
     const {target} = event;
     const done = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
     target.textContent = done ? "Copied" : "See the address bar";
-    setTimeout(() => { target.textContent = "Copy link"; }, 2000);
+    setTimeout(() => {
+      target.textContent = "Copy link";
+    }, 2000);
   });
   document.getElementById("theme").addEventListener("click", () => {
     const themes = ["system", "light", "dark"];
@@ -102,7 +117,9 @@ async function start() {
 }
 
 start().catch((error) => {
-  document.querySelector("main").prepend(el("p", {class: "note", role: "alert"},
-    `The page could not be drawn: ${error.message}. The CSV files beside it hold the same numbers.`));
+  document.querySelector("main").prepend(
+      el("p", {class: "note", role: "alert"},
+         `The page could not be drawn: ${
+             error.message}. The CSV files beside it hold the same numbers.`));
   throw error;
 });

@@ -1,6 +1,6 @@
 "use strict";
-// What is shown: filters, level, selection, order. The address's fragment holds what differs from the
-// defaults, so that a copied link shows the same.
+// What is shown: filters, level, selection, order. The address's fragment holds what differs from
+// the defaults, so that a copied link shows the same.
 
 // Filters that let through any of the chosen values; none chosen lets all through.
 const CHOICES = {
@@ -13,8 +13,17 @@ const CHOICES = {
   bound: {label: "Bound by", value: (b) => b.bound_by || "(unknown)"},
   source: {label: "Bytes from", value: (b) => b.bytes_source || "(unknown)"},
 };
-const TEXTS = {threads: "cores", level: "bound", q: "", colour: "kernel", selected: "", isolate: "",
-               sort: "total_time", order: "down", theme: "system"};
+const TEXTS = {
+  threads: "cores",
+  level: "bound",
+  q: "",
+  colour: "kernel",
+  selected: "",
+  isolate: "",
+  sort: "total_time",
+  order: "down",
+  theme: "system"
+};
 
 const state = {};
 const listeners = [];
@@ -27,7 +36,8 @@ function readAddress() {
 
 function writeAddress() {
   const address = new URLSearchParams();
-  for (const key of Object.keys(CHOICES)) for (const value of state[key]) address.append(key, value);
+  for (const key of Object.keys(CHOICES))
+    for (const value of state[key]) address.append(key, value);
   for (const [key, usual] of Object.entries(TEXTS)) {
     if (state[key] !== usual) address.set(key, state[key]);
   }
@@ -54,18 +64,22 @@ function matches(b) {
     if (state[key].size && !state[key].has(CHOICES[key].value(b))) return false;
   }
   if (!threadsMatch(b) || !b.search.includes(state.q.toLowerCase())) return false;
-  return state.level === "bound" || state.level === "all" || b.rows.some((r) => r.level === state.level);
+  return state.level === "bound" || state.level === "all" ||
+      b.rows.some((r) => r.level === state.level);
 }
 
-// The rows whose points are drawn for a benchmark: that of the bounding level, all, or of one level.
+// The rows whose points are drawn for a benchmark: that of the bounding level, all, or of one
+// level.
 function pointRows(b) {
   if (state.level === "bound") return b.bound ? [b.bound] : [];
-  return b.rows.filter((row) => row.intensity && row.achieved_flops_per_s &&
-    (state.level === "all" || row.level === state.level));
+  return b.rows.filter(
+      (row) => row.intensity && row.achieved_flops_per_s &&
+          (state.level === "all" || row.level === state.level));
 }
 
 readAddress();
 addEventListener("hashchange", () => {
   readAddress();
-  for (const listener of listeners) listener(new Set([...Object.keys(CHOICES), ...Object.keys(TEXTS)]));
+  for (const listener of listeners)
+    listener(new Set([...Object.keys(CHOICES), ...Object.keys(TEXTS)]));
 });

@@ -1,15 +1,18 @@
 "use strict";
 // Numbers and names as text, and elements made of text: names are never parsed as HTML.
 
-const PREFIXES = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""],
-                  [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"], [1e-12, "p"]];
+const PREFIXES = [
+  [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"],
+  [1e-9, "n"], [1e-12, "p"]
+];
 
 // 1.79e12, "B/s" -> "1.79 TB/s": three significant digits; "" for an unknown.
 function quantity(value, unit) {
   if (value == null) return "";
   if (value === 0) return `0 ${unit}`;
   const rounded = Number(value.toPrecision(3));
-  const [scale, prefix] = PREFIXES.find(([s]) => Math.abs(rounded) >= s * 0.9999) ?? PREFIXES.at(-1);
+  const [scale, prefix] =
+      PREFIXES.find(([s]) => Math.abs(rounded) >= s * 0.9999) ?? PREFIXES.at(-1);
   return `${(rounded / scale).toPrecision(3)} ${prefix}${unit}`;
 }
 
@@ -48,7 +51,8 @@ function threadWords(threads) {
 
 // Control characters and those that turn the direction of what follows become visible.
 function plain(text) {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+  return text.replace(
+      /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
 // Canvas text has no isolation of its own: a name written right to left stays within its marks.
@@ -65,9 +69,12 @@ function shorten(text, limit) {
 function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value != null) element.setAttribute(name, value);
+    if (name.startsWith("on"))
+      element.addEventListener(name.slice(2), value);
+    else if (value === true)
+      element.setAttribute(name, "");
+    else if (value !== false && value != null)
+      element.setAttribute(name, value);
   }
   element.append(...children.filter((child) => child != null));
   return element;
@@ -79,7 +86,8 @@ function name(text, limit = Infinity) {
 }
 
 function download(fileName, type, content) {
-  const link = el("a", {href: URL.createObjectURL(new Blob([content], {type})), download: fileName});
+  const link =
+      el("a", {href: URL.createObjectURL(new Blob([content], {type})), download: fileName});
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
