@@ -14,7 +14,6 @@
 #include "roofline/ceilings.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
-#include "roofline/model.hpp"
 #include "roofline/summary.hpp"
 #include "roofline/text_table.hpp"
 

@@ -5,6 +5,7 @@ Chromium, no Selenium or no Bokeh.
 """
 
 import csv
+import io
 import json
 import math
 import os
@@ -627,6 +628,8 @@ class Others(unittest.TestCase):
         )
         self.assertIn("</script><script>", self.browser.find_element(By.ID, "detail").text)
         self.assertEqual(self.js("return document.title"), self.folder.name)
+        exported = list(csv.DictReader(io.StringIO(self.js("return tableCsv()"), newline="")))
+        self.assertEqual({row["kernel"] for row in exported}, {kernel})
         width = self.js("return document.documentElement.scrollWidth - innerWidth")
         self.assertLessEqual(width, 0, "a long name widens the page")
         self.assertEqual(complaints(self.browser), [])
