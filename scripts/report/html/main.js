@@ -45,7 +45,7 @@ function applyTheme() {
   document.getElementById("theme").textContent = `Theme: ${state.theme}`;
 }
 
-// One after the other, should the theme be changed again meanwhile.
+// One after the other, should the theme be changed meanwhile.
 let drawing = Promise.resolve();
 
 function redrawCharts() {
@@ -112,7 +112,7 @@ async function start() {
     applyTheme();
     redrawCharts();
   });
-  await buildPlates();
+  await (drawing = drawing.then(buildPlates));
   document.body.dataset.ready = "yes";
 }
 

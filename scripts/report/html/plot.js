@@ -2,7 +2,7 @@
 // What all charts share: the theme's colours, Bokeh figures with readable ticks, export, printing.
 
 const {ColumnDataSource, HoverTool, TapTool, Range1d} = Bokeh;
-const PLOTS = [];  // {view, name} of every chart on the page
+const PLOTS = [];  // {view, target, fileName} of every chart on the page
 
 function themeColours() {
   const style = getComputedStyle(document.documentElement);

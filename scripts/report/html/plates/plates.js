@@ -57,13 +57,14 @@ async function buildPlate(plate, run) {
   const target = el("div", {class: "plot"});
   const buttons = el("span");
   const box = el("figure", {class: "panel"});
-  let entry = null;
-  const draw = async () => {
+  let entry = null, drawing = Promise.resolve();
+  const drawNow = async () => {
     if (entry) forget([entry]);
     entry =
         await show(plate.draw(choices[picker.selectedIndex]), target, `${plate.key}-${run.folder}`);
     buttons.replaceChildren(exportButtons(entry));
   };
+  const draw = () => (drawing = drawing.then(drawNow));
   const picker =
       el("select", {"aria-label": `What ${plate.title} shows`, onchange: draw},
          ...choices.map(({words}) => el("option", {}, shorten(words, 70))));
