@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 // Exit codes of the drawing scripts.
 constexpr int kUnusable = 2;
-constexpr int kNoMatplotlib = 3;
+constexpr int kNoLibrary = 3;
 // Of env and of run_process() if there is no such program.
 constexpr int kNoProgram = 127;
 constexpr double kTimeout = 300;
@@ -60,16 +60,18 @@ Drawn read_output(const std::string& text) {
     if (line.starts_with(kWrote)) {
       drawn.files.emplace_back(line.substr(kWrote.size()));
     } else {
-      drawn.note = line;
+      drawn.notes.push_back(line);
     }
   }
   return drawn;
 }
 
-/// Runs a drawing script with the first Python that has matplotlib.
-Drawn draw_with(const char* name, const std::vector<std::string>& arguments) {
+/// Runs a script with the first Python that has what it needs; `missing` says what is left out
+/// without one.
+Drawn run_script(const char* name, const std::vector<std::string>& arguments,
+                 const std::string& missing) {
   const auto drawer = find_script(name);
-  if (!drawer) return {{}, "scripts/report not found beside the program: pictures skipped"};
+  if (!drawer) return {{}, {"scripts/report not found beside the program: " + missing}};
   const auto bin = executable_folder();
   const std::vector<std::string> pythons[] = {
       {(bin / "../venv/bin/python3").string()},
@@ -83,25 +85,30 @@ Drawn draw_with(const char* name, const std::vector<std::string>& arguments) {
         run_process({.arguments = command, .timeout_s = kTimeout, .keep_output = true});
     if (done.clean()) return read_output(done.output);
     if (done.exit_code == kUnusable) throw BadInput(last_line(done.error_text));
-    if (done.exit_code != kNoMatplotlib && done.exit_code != kNoProgram) {
-      return {{}, "pictures skipped: " + done.words(kTimeout)};
+    if (done.exit_code != kNoLibrary && done.exit_code != kNoProgram) {
+      return {{}, {missing + ": " + done.words(kTimeout)}};
     }
   }
-  return {{}, "no Python with matplotlib: pictures skipped"};
+  return {{}, {"no Python with matplotlib or Bokeh: " + missing}};
 }
 
 }  // namespace
 
-Drawn draw(const fs::path& results_dir) {
+Drawn draw(const std::vector<fs::path>& results_dirs, const fs::path& page) {
   std::error_code fault;
-  if (!fs::is_directory(results_dir, fault)) {
-    throw BadInput(fmt::format("{}: no such results folder", results_dir.string()));
+  std::vector<std::string> arguments;
+  for (const auto& folder : results_dirs) {
+    if (!fs::is_directory(folder, fault)) {
+      throw BadInput(fmt::format("{}: no such results folder", folder.string()));
+    }
+    arguments.push_back(fs::absolute(folder).string());
   }
-  return draw_with("draw_roofline.py", {fs::absolute(results_dir).string()});
+  if (!page.empty()) arguments.insert(arguments.end(), {"--out", fs::absolute(page).string()});
+  return run_script("report.py", arguments, "no pictures, no page");
 }
 
 Drawn draw_prediction(const std::string& kind, const fs::path& csv) {
-  return draw_with("draw_prediction.py", {kind, fs::absolute(csv).string()});
+  return run_script("draw_prediction.py", {kind, fs::absolute(csv).string()}, "no pictures");
 }
 
 }  // namespace roofline

@@ -491,8 +491,7 @@ int run(const RunOptions& options) {
     fmt::print(stderr, "interrupted: go on with --resume {}\n", folder->path().string());
   }
   if (!analysis.data.benchmarks.empty()) {
-    const Drawn drawn = draw(folder->path());
-    if (!drawn.note.empty()) fmt::print(stderr, "{}\n", drawn.note);
+    for (const auto& note : draw({folder->path()}).notes) fmt::print(stderr, "{}\n", note);
   }
   return complete && !failed ? 0 : 1;
 }

@@ -2,16 +2,12 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "roofline/ceilings.hpp"
 #include "roofline/overlay.hpp"
 
 namespace roofline {
-
-/// "1.23 GFLOP/s": three digits and an SI prefix; "-" for an unknown.
-std::string with_prefix(double value, std::string_view unit);
 
 /// Peaks, read bandwidths and latencies: advertised, theory at the clock, measured, share.
 std::string ceilings_summary(const std::vector<Ceiling>& ceilings);

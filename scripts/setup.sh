@@ -9,7 +9,7 @@ usage: setup.sh [--test] [--peers]
 
 Installs what is missing to build and run (Debian 12, Ubuntu 22.04 and later; root or sudo).
   --test   also what the tests need: Clang with its OpenMP and sanitizer runtimes, clang-format,
-           SIMDe, and a cross compiler and emulator for AArch64
+           SIMDe, a cross compiler and emulator for AArch64, and Chromium with Selenium for report.html
   --peers  also newer CPU libraries to compare with, from PyPI into build/venv (about 1 GB)
   --help   this text
 Exit code 2: something is missing and cannot be installed; one line names it.
@@ -42,7 +42,7 @@ libhwloc-dev        hwloc.h                   cores, caches and NUMA nodes of th
 nlohmann-json3-dev  nlohmann/json.hpp         reads benchmark JSON, writes machine.json
 libcli11-dev        CLI/CLI.hpp               command lines of the roofline tool
 python3             python3                   draws the pictures
-python3-venv        python3:venv,ensurepip    keeps matplotlib out of the system
+python3-venv        python3:venv,ensurepip    keeps matplotlib and Bokeh out of the system
 '
 test_only='
 libgtest-dev        gtest/gtest.h             unit tests
@@ -124,6 +124,17 @@ if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
     fi
   fi
 
+  # Ubuntu has no such driver: its Chromium is a snap, which needs a running snapd.
+  if $want_test && ! has_package chromium-driver; then
+    if ! can_be_root; then
+      echo "setup: Chromium is not installed and there is no root: browser tests are skipped"
+    elif apt_update && ! apt-cache show chromium-driver >/dev/null 2>&1; then
+      echo "setup: Chromium is not packaged here: browser tests are skipped"
+    elif ! apt_install chromium chromium-driver; then
+      echo "setup: Chromium could not be installed: browser tests are skipped"
+    fi
+  fi
+
   installed=$(dpkg-query -W -f '${Status} ${Package}\n' 'lib*' 2>/dev/null || true)
   while read -r pattern name; do
     [[ -n $pattern ]] || continue
@@ -157,7 +168,11 @@ python_packages() {
   cp "$1" "$stamp"
 }
 python_packages "$scripts/requirements.txt" ||
-  echo "setup: matplotlib could not be installed: pictures are skipped" >&2
+  echo "setup: matplotlib and Bokeh could not be installed: pictures and report.html are skipped" >&2
+if $want_test; then
+  python_packages "$scripts/requirements-test.txt" ||
+    echo "setup: Selenium could not be installed: browser tests are skipped" >&2
+fi
 if $want_peers; then
   python_packages "$scripts/requirements-peers.txt" ||
     echo "setup: the PyPI peers could not be installed: not compared with" >&2

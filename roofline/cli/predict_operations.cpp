@@ -7,7 +7,7 @@
 #include "roofline/cli/predict.hpp"
 #include "roofline/dtype_names.hpp"
 #include "roofline/error.hpp"
-#include "roofline/summary.hpp"
+#include "roofline/text_table.hpp"
 
 namespace roofline::cli {
 namespace {

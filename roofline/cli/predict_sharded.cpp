@@ -8,7 +8,7 @@
 #include "roofline/dtype_names.hpp"
 #include "roofline/error.hpp"
 #include "roofline/predict/sharded.hpp"
-#include "roofline/summary.hpp"
+#include "roofline/text_table.hpp"
 
 namespace roofline::cli {
 namespace {

@@ -51,7 +51,7 @@ void finish(const char* kind, const CsvTable& csv, const std::string& out) {
   const SignalGuard guard;
   const Drawn drawn = draw_prediction(kind, path);
   for (const auto& file : drawn.files) fmt::print("{}\n", file.string());
-  if (!drawn.note.empty()) fmt::print("{}\n", drawn.note);
+  for (const auto& note : drawn.notes) fmt::print("{}\n", note);
 }
 
 void add_batch(CLI::App& sweep, int& exit_code) {

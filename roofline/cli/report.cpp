@@ -1,26 +1,51 @@
-// roofline report: draws the pictures of a results folder.
+// roofline report: the pictures and the page of results folders, or a summary on the terminal.
 #include "roofline/report.hpp"
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "roofline/cli/commands.hpp"
 #include "roofline/process.hpp"
+#include "roofline/text_report.hpp"
 
 namespace roofline::cli {
+namespace {
+
+struct Options {
+  std::vector<std::filesystem::path> folders;
+  std::filesystem::path page;
+  bool text = false;
+};
+
+}  // namespace
 
 void add_report(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("report", "Draw the pictures of a results folder");
-  const auto folder = std::make_shared<std::string>();
-  command->add_option("DIR", *folder, "A results folder, as `roofline run` writes it")->required();
-  command->callback([folder, &exit_code] {
-    const SignalGuard guard;
-    const auto drawn = draw(*folder);
-    for (const auto& file : drawn.files) fmt::print("{}\n", file.string());
-    if (!drawn.note.empty()) fmt::print("{}\n", drawn.note);
+  auto* command = app.add_subcommand(
+      "report", "Write report.html and the pictures into a results folder, or show it as text");
+  const auto options = std::make_shared<Options>();
+  command
+      ->add_option("DIR", options->folders,
+                   "Results folders, as `roofline run` writes them: the first gets the files, "
+                   "further ones are shown beside it on the page")
+      ->required();
+  auto* page = command->add_option("--out", options->page,
+                                   "Where the page goes (default: report.html in the first DIR)");
+  command->add_flag("--text", options->text, "Summary and a small chart here; writes nothing")
+      ->excludes(page);
+  command->callback([options, &exit_code] {
     exit_code = 0;
+    if (options->text) {
+      for (const auto& folder : options->folders) fmt::print("{}", text_report(folder));
+      return;
+    }
+    const SignalGuard guard;
+    const auto drawn = draw(options->folders, options->page);
+    for (const auto& file : drawn.files) fmt::print("{}\n", file.string());
+    for (const auto& note : drawn.notes) fmt::print("{}\n", note);
   });
 }
 

@@ -5,6 +5,8 @@ names the file, the line and the column.
 """
 
 import csv
+import importlib.util
+import json
 import math
 import re
 from dataclasses import dataclass
@@ -85,6 +87,9 @@ class _Record:
     def _fail(self, column, what):
         raise BadTable(f"{self._path} line {self._line}, column {column}: {what}")
 
+    def columns(self):
+        return list(self._fields)
+
     def text(self, column):
         return self._fields[column]
 
@@ -131,6 +136,32 @@ def records(path, columns):
         raise BadTable(f"{path}: is not UTF-8 text") from None
     except OSError as error:
         raise BadTable(f"{path}: {error.strerror}") from None
+
+
+# Every other column of every table is a number; see roofline/schema.hpp.
+TEXT = frozenset(
+    "machine device scope parent kernel variant operation dtype exec_unit shape temperature resource "
+    "level condition advertised_source verdict cause bytes_source roof bound_by peer throttle during"
+    .split()
+)
+
+
+def table(path):
+    """All of a CSV: {"columns": names, "rows": lists of texts, numbers and None}."""
+    columns, rows = [], []
+    for record in _records(path, ()):
+        columns = record.columns()
+        rows.append([record.text(c) if c in TEXT else _short(record.number(c)) for c in columns])
+    return {"columns": columns, "rows": rows}
+
+
+def _short(value):
+    """Whole numbers without `.0`, which would be a tenth of the page's data."""
+    return int(value) if value is not None and value.is_integer() else value
+
+
+def has_module(name):
+    return importlib.util.find_spec(name) is not None
 
 
 def ceilings(path):
@@ -226,11 +257,37 @@ class Results:
     """What a folder holds; `notes` says in words what it does not."""
 
     machine: str
+    title: str  # the CPU's model where machine.json tells it, else the machine's name
     date: str
     ceilings: list
     rows: list
     sweep: list
     notes: list
+
+
+def json_file(path):
+    """A JSON file's content, None if there is no such file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise BadTable(f"{path}: {error}") from None
+
+
+def _cpu_title(path):
+    """'AMD EPYC (AMD Zen 3), 4 cores', as far as it is known."""
+    machine = json_file(path)
+    cpu = machine.get("cpu") if isinstance(machine, dict) else None
+    if not isinstance(cpu, dict) or not cpu.get("model"):
+        return ""
+    title = str(cpu["model"])
+    design = cpu.get("per_core_cycle")
+    if isinstance(design, dict) and design.get("name"):
+        title += f" ({design['name']})"
+    if cpu.get("physical_cores"):
+        title += f", {cpu['physical_cores']} cores"
+    return title
 
 
 def results(folder):
@@ -249,6 +306,7 @@ def results(folder):
     date = re.search(r"\d{4}-\d{2}-\d{2}", folder.resolve().name)
     return Results(
         machine=machine,
+        title=_cpu_title(folder / "machine.json") or machine,
         date=date.group() if date else "",
         ceilings=tables["ceilings"],
         rows=tables["roofline"],

@@ -391,7 +391,7 @@ def draw(results):
     subtitle = [f"all {threads:g} cores"] if threads else []
     subtitle += [results.date] if results.date else []
     subtitle.append("one point per benchmark, at the memory level that bounds it")
-    figure.text(0.012, 1 - 0.12 / height, style.shorten(results.machine or "unknown machine", 72),
+    figure.text(0.012, 1 - 0.12 / height, style.shorten(results.title or "unknown machine", 72),
                 fontsize=11.5, fontweight="bold", va="top")  # fmt: skip
     figure.text(0.012, 1 - 0.37 / height, "  ·  ".join(subtitle), fontsize=8.5, color="#555555",
                 va="top")  # fmt: skip

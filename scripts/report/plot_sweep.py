@@ -111,7 +111,7 @@ def draw(results):
                    key=lambda op: (list(COLORS).index(op) if op in COLORS else 9, op))  # fmt: skip
     height = TOP + PANEL * len(panels) + 0.3
     figure = Figure(figsize=(WIDTH, height), dpi=100)
-    figure.text(0.012, 1 - 0.12 / height, style.shorten(results.machine or "unknown machine", 72),
+    figure.text(0.012, 1 - 0.12 / height, style.shorten(results.title or "unknown machine", 72),
                 fontsize=11.5, fontweight="bold", va="top")  # fmt: skip
     subtitle = [results.date] if results.date else []
     subtitle.append("shaded: the flat part that gives each level's ceiling")

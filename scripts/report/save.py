@@ -1,4 +1,4 @@
-"""Writes a figure as SVG and PNG, in one step each and the same bytes for the same figure."""
+"""Writes files in one step each; a figure as SVG and PNG, the same bytes for the same figure."""
 
 import io
 import os
@@ -6,8 +6,8 @@ import os
 import load
 
 
-def _write(path, data):
-    """Renamed into place, so that a full disk leaves no half a picture."""
+def write(path, data):
+    """Renamed into place, so that a full disk leaves no half a file."""
     part = path.with_name(path.name + ".part")
     try:
         part.write_bytes(data)
@@ -27,4 +27,4 @@ def save(figure, stem):
     ):
         data = io.BytesIO()
         figure.savefig(data, format=suffix, facecolor="white", **options)
-        _write(stem.with_name(f"{stem.name}.{suffix}"), data.getvalue())
+        write(stem.with_name(f"{stem.name}.{suffix}"), data.getvalue())

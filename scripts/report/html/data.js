@@ -1,0 +1,207 @@
+"use strict";
+// The embedded tables as objects: runs, their ceilings, and benchmarks with a row per memory level.
+// Which rows stand for a device and which level for a benchmark: as in select_rows.py.
+
+const LEVELS = ["L1", "L2", "L3", "L4", "DRAM", "HBM"];
+const LIBRARIES = ["openblas", "blis", "onednn", "mkl", "aocl", "cublas", "cudnn", "cutlass"];
+const REFUSED = ["above-roof", "impossible"];
+
+const levelOrder = (level) => (LEVELS.includes(level) ? LEVELS.indexOf(level) : LEVELS.length);
+const unique = (values) => [...new Set(values)];
+const largest = (values) =>
+    values.reduce((a, b) => (b != null && (a == null || b > a) ? b : a), null);
+
+const shareOf = (part, whole) => (part == null || !whole ? null : part / whole);
+
+function groupBy(items, key) {
+  const groups = new Map();
+  for (const item of items) {
+    const k = key(item);
+    if (groups.has(k))
+      groups.get(k).push(item);
+    else
+      groups.set(k, [item]);
+  }
+  return groups;
+}
+
+function objects(table) {
+  if (!table) return [];
+  return table.rows.map(
+      (row) => Object.fromEntries(row.map((value, i) => [table.columns[i], value])));
+}
+
+// As roofline.csv's column `roof` names a row of ceilings.csv.
+function ceilingId(c) {
+  const what = c.resource === "compute" ? c.dtype : c.level;
+  return [c.resource, what, c.operation, c.exec_unit, `threads:${c.threads ?? 1}`].join("/");
+}
+
+// One row for each ceiling: what quiet moments gave where there were any, else as lived. A quiet
+// row keeps the other as `lived`.
+function quietBeforeLived(ceilings) {
+  const same = groupBy(ceilings, (c) => JSON.stringify([c.device, c.id]));
+  return [...same.values()].map((rows) => {
+    const quiet = rows.find((c) => c.condition.endsWith("quiet"));
+    return quiet ? {...quiet, lived: rows.find((c) => c !== quiet)} : rows[0];
+  });
+}
+
+// The row of the level that bounds; where arithmetic does, of the outermost.
+function boundingRow(rows) {
+  const placed = rows.filter((row) => row.intensity && row.achieved_flops_per_s);
+  const roof = (row) => row.roof_flops_per_s ?? Infinity;
+  return placed.find((row) => row.level === row.bound_by) ??
+      placed.sort((a, b) => roof(a) - roof(b) || levelOrder(b.level) - levelOrder(a.level))[0] ??
+      null;
+}
+
+// The ceilings row that limits a benchmark, by id; "" if none is known.
+function bindingRoof(rows, boundBy) {
+  const row = boundBy === "compute" ? rows.find((r) => r.roof.startsWith("compute/")) :
+                                      rows.find((r) => r.level === boundBy);
+  return row?.roof ?? "";
+}
+
+// C and W of a row, from min(C, I W) and the ridge C / W.
+function limits(row) {
+  if (!row || row.roof_flops_per_s == null || !row.ridge_intensity)
+    return {peak: null, bandwidth: null};
+  if (row.roof.startsWith("compute/")) {
+    return {peak: row.roof_flops_per_s, bandwidth: row.roof_flops_per_s / row.ridge_intensity};
+  }
+  const bandwidth = row.roof_flops_per_s / row.intensity;
+  return {peak: bandwidth * row.ridge_intensity, bandwidth};
+}
+
+function callsOf(run, row) {
+  const parts = [
+    row.kernel, row.variant, row.dtype, row.shape, row.temperature && `temp:${row.temperature}`,
+    row.threads && `threads:${row.threads}`
+  ];
+  return run.calls[parts.filter(Boolean).join("/")] ?? [null, null];
+}
+
+function makeBenchmark(run, rows) {
+  const first = rows[0];
+  const [calls, totalTime] = callsOf(run, first);
+  const title = [
+    first.kernel, first.variant, first.dtype, first.shape, first.temperature
+  ].filter(Boolean).join("/");
+  const onThreads = first.threads ? `/threads:${first.threads}` : "";
+  return {
+    run,
+    rows,
+    title,
+    calls,
+    total_time: totalTime,
+    id: [run.index, first.device, title + onThreads, first.parent, first.bytes_source].join("|"),
+    search: title.toLowerCase(),
+    bound: boundingRow(rows),
+    roof: bindingRoof(rows, first.bound_by),
+    library: LIBRARIES.some((library) => first.variant.startsWith(library)),
+    refused:
+        rows.map((r) => r.verdict).find((v) => v.split("+").some((w) => REFUSED.includes(w))) ?? "",
+    device: first.device,
+    scope: first.scope,
+    parent: first.parent,
+    kernel: first.kernel,
+    variant: first.variant,
+    dtype: first.dtype,
+    exec_unit: first.exec_unit,
+    shape: first.shape,
+    temperature: first.temperature,
+    threads: first.threads,
+    samples: first.samples,
+    samples_rejected: first.samples_rejected,
+    time_s: first.time_s,
+    time_low_s: first.time_low_s,
+    time_high_s: first.time_high_s,
+    clock_hz: first.clock_hz,
+    power_w: first.power_w,
+    throttle: first.throttle,
+    flops: first.flops,
+    rate: first.achieved_flops_per_s,
+    bytes_source: first.bytes_source,
+    bound_by: first.bound_by,
+    t_lower_s: first.t_lower_s,
+    peer: first.peer,
+    peer_ratio: first.peer_ratio,
+  };
+}
+
+const BENCHMARK_KEYS = [
+  "device", "scope", "parent", "kernel", "variant", "dtype", "shape", "temperature", "threads",
+  "bytes_source"
+];
+
+function makeRun(embedded, index) {
+  const run = {
+    index,
+    folder: embedded.folder,
+    date: embedded.date,
+    machine: embedded.machine,
+    notes: embedded.notes,
+    calls: embedded.calls,
+    ceilings: objects(embedded.tables.ceilings),
+    sweep: objects(embedded.tables.sweep),
+    trace: objects(embedded.tables.trace),
+  };
+  const rows = objects(embedded.tables.roofline);
+  run.name = [...run.ceilings, ...rows, ...run.sweep][0]?.machine ?? run.folder;
+  run.label = run.folder === run.name ? run.name : `${run.name} ${run.folder}`;
+  for (const ceiling of run.ceilings) ceiling.id = ceilingId(ceiling);
+  run.ceilings = quietBeforeLived(run.ceilings);
+  run.benchmarks =
+      [...groupBy(rows, (row) => JSON.stringify(BENCHMARK_KEYS.map((k) => row[k]))).values()].map(
+          (group) => makeBenchmark(run, group));
+  for (const part of run.benchmarks.filter((b) => b.parent)) {
+    part.whole = run.benchmarks.find((b) => b.scope === "program" && b.kernel === part.parent);
+  }
+  run.devices = unique([...run.ceilings, ...run.benchmarks].map((item) => item.device))
+                    .sort((a, b) => (b === "cpu") - (a === "cpu") || a.localeCompare(b));
+  return run;
+}
+
+const runs = JSON.parse(document.getElementById("data").textContent).runs.map(makeRun);
+const benchmarks = runs.flatMap((run) => run.benchmarks);
+const benchmarkById = new Map(benchmarks.map((b) => [b.id, b]));
+
+// The thread count that stands for a whole device, null if no row has one.
+function coresOf(run, device) {
+  const most = (rows) => largest(rows.filter((r) => r.device === device).map((r) => r.threads));
+  return most(run.ceilings.filter((c) => c.resource !== "latency")) ?? most(run.benchmarks);
+}
+for (const run of runs)
+  run.cores = new Map(run.devices.map((device) => [device, coresOf(run, device)]));
+
+// Measured ceilings of a device on these threads: the fastest read of each level (another operation
+// only where no read was measured), and the best rate of each dtype and unit.
+function roofsOf(run, device, threads) {
+  const ours = run.ceilings.filter(
+      (c) => c.device === device && c.measured && (c.threads == null || c.threads === threads));
+  const best = (rows, key, better) => [...groupBy(rows, key).values()].map(
+      (group) => group.reduce((a, b) => (better(b, a) ? b : a)));
+  const read = (c) => c.operation === "read";
+  const memory = best(
+      ours.filter((c) => c.resource === "bandwidth"), (c) => c.level,
+      (a, b) => (read(a) !== read(b) ? read(a) : a.measured > b.measured));
+  const compute = best(
+      ours.filter((c) => c.resource === "compute"), (c) => `${c.dtype} ${c.exec_unit}`,
+      (a, b) => a.measured > b.measured);
+  return {
+    memory: memory.sort((a, b) => levelOrder(a.level) - levelOrder(b.level)),
+    compute: compute.sort((a, b) => b.measured - a.measured)
+  };
+}
+
+// Variants of the same work compete.
+const sameWork = (b) => [b.device, b.kernel, b.dtype, b.shape, b.temperature, b.threads].join("\n");
+const workWords =
+    (b) => [b.kernel, b.dtype, b.shape, b.temperature, threadWords(b.threads)].filter(Boolean).join(
+        " ");
+
+// Groups as entries of a drop-down: their words, and what is drawn.
+function titledBy(groups, words) {
+  return [...groups.values()].map((rows) => ({words: words(rows[0]), rows}));
+}

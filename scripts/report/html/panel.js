@@ -1,0 +1,366 @@
+"use strict";
+// The roofline chart of one run and device.
+
+// More points than this have no error bars: thousands hide each other, and painting them takes
+// time.
+const MOST_BARS = 2000;
+
+// Limits that hold every roof's ridge and every point, so that filters never move the axes.
+function limitsOfPanels(device) {
+  const xs = [], ys = [], slopes = [];
+  for (const run of runs) {
+    const roofs = roofsOf(run, device, run.cores.get(device));
+    for (const c of roofs.compute) {
+      ys.push(c.measured, c.theory_at_clock ?? c.measured, c.advertised ?? c.measured);
+      for (const m of roofs.memory) xs.push(c.measured / m.measured);
+    }
+    slopes.push(...roofs.memory.map((m) => m.measured));
+    for (const b of run.benchmarks.filter((b) => b.device === device && b.rate && !b.refused)) {
+      ys.push(b.rate);
+      for (const row of b.rows)
+        if (row.intensity) xs.push(row.intensity);
+    }
+  }
+  const range = (values, below, above) =>
+      [values.reduce((a, b) => Math.min(a, b)) / below,
+       values.reduce((a, b) => Math.max(a, b)) * above];
+  if (!ys.length && slopes.length) ys.push(Math.max(...slopes));
+  // Room for the labels: of slopes on the left, of peaks on the right.
+  return {x: range(xs.length ? xs : [1], 8, 14), y: range(ys.length ? ys : [1e9], 2.5, 2)};
+}
+
+class Panel {
+  constructor(run, device) {
+    Object.assign(this, {run, device, shown: []});
+    this.id = `${run.index}-${device}`;
+    this.target = el("div", {
+      class: "plot",
+      tabindex: 0,
+      role: "img",
+      "aria-label":
+          `Roofline of ${plain(run.label)}, ${plain(device)}. Arrow keys walk through the points.`
+    });
+    this.buttons = el("div", {class: "plot-buttons"});
+    this.element =
+        el("figure", {class: "panel", id: `panel-${run.index}-${device.replace(/\W/g, "_")}`},
+           this.target, this.buttons);
+    this.target.addEventListener("keydown", (event) => this.walk(event));
+  }
+
+  async build() {
+    const {x, y} = limitsOfPanels(this.device);
+    const colours = this.colours = themeColours();
+    const title = [shorten(this.run.label, 60), shorten(this.device, 20)].join(" · ");
+    const plot = this.plot = figure({
+      title,
+      height: 520,
+      x: {
+        range: new Range1d({start: x[0], end: x[1]}),
+        tick: plainTick,
+        label: "arithmetic intensity (FLOP per byte that crosses the level)"
+      },
+      y: {range: new Range1d({start: y[0], end: y[1]}), tick: (v) => tick(v, ""), label: "FLOP/s"},
+    });
+    this.limits = {x, y};
+    const source = (columns) =>
+        new ColumnDataSource({data: Object.fromEntries(columns.map((c) => [c, []]))});
+    const f = (field) => ({field});
+    const segments = ["x0", "y0", "x1", "y1"];
+    const line = (from, look) =>
+        steady(plot.segment(f("x0"), f("y0"), f("x1"), f("y1"), {source: from, ...look}));
+
+    this.band = source(["x", "low", "high"]);
+    steady(plot.varea(
+        f("x"), f("low"), f("high"),
+        {source: this.band, fill_color: colours.series[0], fill_alpha: 0.16}));
+    const roof = {line_color: colours.roof, line_alpha: f("alpha")};
+    this.roofs = {
+      measured: source([...segments, "alpha"]),
+      theory: source([...segments, "alpha"]),
+      advertised: source([...segments, "alpha"])
+    };
+    line(this.roofs.advertised, {...roof, line_width: 1.6, line_dash: "dotted"});
+    line(this.roofs.theory, {...roof, line_width: 1, line_dash: "dashed"});
+    line(this.roofs.measured, {...roof, line_width: 2});
+    this.ridges = source(["x", "y", "alpha", "text"]);
+    const ridges = steady(plot.scatter(f("x"), f("y"), {
+      source: this.ridges,
+      size: 6,
+      marker: "circle",
+      fill_color: colours.plate,
+      line_color: colours.roof,
+      line_alpha: f("alpha"),
+      fill_alpha: f("alpha")
+    }));
+    this.labels = source(["x", "y", "text", "angle", "alpha", "align", "dy"]);
+    steady(plot.text(f("x"), f("y"), f("text"), {
+      source: this.labels,
+      angle: f("angle"),
+      text_align: f("align"),
+      y_offset: f("dy"),
+      text_baseline: "bottom",
+      text_font_size: "11px",
+      text_font: "system-ui, sans-serif",
+      text_color: colours.roof,
+      text_alpha: f("alpha"),
+      background_fill_color: colours.plate,
+      background_fill_alpha: 0.8
+    }));
+    this.links = source(segments);
+    line(this.links, {line_color: colours.quiet, line_width: 1, line_alpha: 0.6});
+    this.bars = source(["x", "low", "high", "colour"]);
+    steady(plot.segment(
+        f("x"), f("low"), f("x"), f("high"),
+        {source: this.bars, line_color: f("colour"), line_width: 1}));
+    // Libraries are hollow. Outlines cost most of the painting, so that filled marks have none.
+    this.marks = [source(["x", "y", "marker", "colour"]), source(["x", "y", "marker", "colour"])];
+    const looks = [
+      {fill_color: f("colour"), fill_alpha: 0.85, line_color: null},
+      {fill_color: null, line_color: f("colour"), line_width: 1.4}
+    ];
+    const points = this.marks.map(
+        (from, i) => steady(plot.scatter(
+            f("x"), f("y"), {source: from, marker: f("marker"), size: 8.5, ...looks[i]})));
+    this.ring = source(["x", "y"]);
+    steady(plot.scatter(f("x"), f("y"), {
+      source: this.ring,
+      marker: "circle",
+      size: 18,
+      fill_color: null,
+      line_color: colours.ink,
+      line_width: 2.5
+    }));
+
+    plot.add_tools(
+        hoverTool(
+            points,
+            (from, i) => {
+              const {b, row} = this.pointsOf(from)[i];
+              return tooltip(b.title, describe(b, row));
+            }),
+        hoverTool([ridges], (from, i) => tooltip("ridge point", [["", from.data.text[i]]])),
+        new TapTool({renderers: points}));
+    for (const from of this.marks) {
+      from.selected.properties.indices.change.connect(() => this.tapped(from));
+    }
+    this.entry = await show(plot, this.target, `roofline-${this.run.folder}-${this.device}`);
+    this.buttons.replaceChildren(exportButtons(this.entry));
+    for (const range of [plot.x_range, plot.y_range])
+      range.change.connect(() => this.placeLabels());
+    plot.properties.inner_width.change.connect(() => this.placeLabels());
+  }
+
+  pointsOf(source) {
+    return this.shown.filter(({b}) => b.library === (source === this.marks[1]));
+  }
+
+  tapped(source) {
+    const {indices} = source.selected;
+    if (!indices.length) return;
+    const ids = unique(indices.map((i) => this.pointsOf(source)[i].b.id));
+    source.selected.indices = [];
+    // Several points under the pointer: a further click takes the next.
+    change({selected: ids[(ids.indexOf(state.selected) + 1) % ids.length]});
+  }
+
+  walk(event) {
+    const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
+    if (!step || !this.shown.length) return;
+    event.preventDefault();
+    const order =
+        [...this.shown].sort((a, b) => a.row.intensity - b.row.intensity || a.b.rate - b.b.rate);
+    const at = order.findIndex(({b}) => b.id === state.selected);
+    change({selected: order[at < 0 ? 0 : (at + step + order.length) % order.length].b.id});
+  }
+
+  update(visible) {
+    const ours = visible.filter((b) => b.run === this.run && b.device === this.device);
+    this.drawPoints(ours);
+    this.drawRoofs(new Set(ours.filter((b) => !b.refused).map((b) => b.roof)));
+    this.select();
+    this.element.hidden = state.device.size > 0 && !state.device.has(this.device) ||
+        state.run.size > 0 && !state.run.has(this.run.label);
+  }
+
+  drawPoints(ours) {
+    this.shown =
+        ours.filter((b) => !b.refused).flatMap((b) => pointRows(b).map((row) => ({b, row})));
+    for (const from of this.marks) {
+      const points = this.pointsOf(from);
+      from.data = {
+        x: points.map(({row}) => row.intensity),
+        y: points.map(({row}) => row.achieved_flops_per_s),
+        marker: points.map(({b}) => markOf(b.kernel)[0]),
+        colour: points.map(({b}) => this.colours.series[colourIndex(b)])
+      };
+    }
+    const barred = this.shown.length > MOST_BARS ? [] : this.shown;
+    this.bars.data = {
+      x: barred.map(({row}) => row.intensity),
+      colour: barred.map(({b}) => this.colours.series[colourIndex(b)]),
+      low:
+          barred.map(({b}) => (b.time_high_s ? Math.min(b.rate, b.flops / b.time_high_s) : b.rate)),
+      high: barred.map(({b}) => (b.time_low_s ? Math.max(b.rate, b.flops / b.time_low_s) : b.rate)),
+    };
+    const links = {x0: [], y0: [], x1: [], y1: []};
+    for (const group of state.level === "all" ? groupBy(this.shown, ({b}) => b).values() : []) {
+      const xs = group.map(({row}) => row.intensity);
+      links.x0.push(Math.min(...xs));
+      links.x1.push(Math.max(...xs));
+      links.y0.push(group[0].b.rate);
+      links.y1.push(group[0].b.rate);
+    }
+    this.links.data = links;
+  }
+
+  threadCounts() {
+    if (state.threads === "cores") return [this.run.cores.get(this.device)];
+    if (state.threads !== "all") return [Number(state.threads)];
+    return unique(
+        this.run.ceilings.filter((c) => c.device === this.device && c.resource !== "latency")
+            .map((c) => c.threads));
+  }
+
+  drawRoofs(binding) {
+    const strokes = {measured: "measured", theory: "theory_at_clock", advertised: "advertised"};
+    const lines = Object.fromEntries(
+        Object.keys(strokes).map((s) => [s, {x0: [], y0: [], x1: [], y1: [], alpha: []}]));
+    const ridges = {x: [], y: [], alpha: [], text: []};
+    const [left, right] = [this.limits.x[0] / 1e3, this.limits.x[1] * 1e3];
+    const alpha = (c) => (binding.has(c.id) ? 1 : 0.28);
+    this.drawn = [];
+    for (const threads of this.threadCounts()) {
+      const {memory, compute} = roofsOf(this.run, this.device, threads);
+      for (const [stroke, column] of Object.entries(strokes)) {
+        const add = (x0, y0, x1, y1, c) => {
+          const to = lines[stroke];
+          for (const [key, value] of Object.entries({x0, y0, x1, y1, alpha: alpha(c)}))
+            to[key].push(value);
+        };
+        const top =
+            largest([...compute.map((c) => c[column]), ...compute.map((c) => c.measured)]) ??
+            this.limits.y[1];
+        const fastest = largest(memory.map((m) => m[column] ?? m.measured));
+        for (const m of memory)
+          if (m[column]) add(left, left * m[column], top / m[column], top, m);
+        for (const c of compute)
+          if (c[column]) add(fastest ? c[column] / fastest : left, c[column], right, c[column], c);
+      }
+      for (const m of memory) {
+        for (const c of compute) {
+          ridges.x.push(c.measured / m.measured);
+          ridges.y.push(c.measured);
+          ridges.alpha.push(Math.min(alpha(m), alpha(c)));
+          ridges.text.push(`${m.level} with ${c.dtype} ${c.exec_unit}: ${
+              plainNumber(c.measured / m.measured)} FLOP/byte`);
+        }
+      }
+      this.drawn.push({memory, compute, threads});
+    }
+    for (const stroke of Object.keys(strokes)) this.roofs[stroke].data = lines[stroke];
+    this.ridges.data = ridges;
+    this.binding = binding;
+    this.placeLabels();
+  }
+
+  // Labels run along the slopes as they stand on the screen, and keep apart at the right edge.
+  placeLabels() {
+    const frame = this.entry?.view.frame?.bbox;
+    if (!frame?.width || !this.drawn) return;
+    const {x_range, y_range} = this.plot;
+    const [x0, x1, y0, y1] =
+        [x_range.start, x_range.end, y_range.start, y_range.end].map(Math.log10);
+    const perX = frame.width / (x1 - x0), perY = frame.height / (y1 - y0);  // pixels a decade
+    const labels = {x: [], y: [], text: [], angle: [], alpha: [], align: [], dy: []};
+    const add = (x, y, text, angle, alpha, align, dy) => {
+      for (const [key, value] of Object.entries({x, y, text, angle, alpha, align, dy}))
+        labels[key].push(value);
+    };
+    const alpha = (c) => (this.binding.has(c.id) ? 1 : 0.6);
+    const suffix = (threads) =>
+        (this.drawn.length > 1 && threads ? ` (${threadWords(threads)})` : "");
+    const doubt = (c) => (c.verdict && c.verdict !== "ok" ? " ⚠" : "");
+    const flats = [];
+    for (const {memory, compute, threads} of this.drawn) {
+      for (const m of memory) {
+        const enters = Math.max(x0, y0 - Math.log10(m.measured)) + 10 / perX;
+        add(10 ** enters, 10 ** enters * m.measured,
+            `${isolated(m.level, 16)} ${quantity(m.measured, "B/s")}` + suffix(threads) + doubt(m),
+            Math.atan2(perY, perX), alpha(m), "left", -1);
+      }
+      for (const c of [...compute].reverse()) {
+        const same = flats.find(
+            (flat) => c.measured <= flat.c.measured * 1.01 && c.exec_unit === flat.c.exec_unit);
+        if (same)
+          same.dtypes.push(c.dtype);
+        else
+          flats.push({c, dtypes: [c.dtype], threads});
+      }
+    }
+    let free = -Infinity;  // pixels above the frame's foot
+    for (const {c, dtypes, threads} of flats.sort((a, b) => a.c.measured - b.c.measured)) {
+      const at = (Math.log10(c.measured) - y0) * perY;
+      const shift = Math.max(0, free - at);
+      free = at + shift + 14;
+      add(10 ** (x1 - 6 / perX), c.measured,
+          `${isolated(dtypes.join(", "), 24)} ${isolated(c.exec_unit, 16)} ` +
+              quantity(c.measured, rateUnit(c.dtype)) + suffix(threads) + doubt(c),
+          0, alpha(c), "right", -1 - shift);
+    }
+    this.labels.data = labels;
+  }
+
+  // Between all of the transfer hidden behind the arithmetic and none of it: at the chosen level,
+  // with the peak of the selected benchmark, else the highest of those shown.
+  drawBand() {
+    const data = {x: [], low: [], high: []};
+    this.bandNote = "";
+    const level = this.drawn[0].memory.find((m) => m.level === state.level);
+    const chosen = this.shown.filter(({b}) => b.id === state.selected);
+    const peak =
+        level && largest((chosen.length ? chosen : this.shown).map(({row}) => limits(row).peak));
+    if (peak) {
+      const [left, right] = this.limits.x.map(Math.log10);
+      for (let i = 0; i <= 120; ++i) {
+        const x = 10 ** (left - 1 + (right - left + 2) * i / 120);
+        data.x.push(x);
+        data.high.push(Math.min(peak, x * level.measured));
+        data.low.push(1 / (1 / peak + 1 / (x * level.measured)));
+      }
+      this.bandNote = `Shaded: from T_upper to T_lower at ${level.level} with a peak of ${
+                          quantity(peak, "FLOP/s")}: ` +
+          "arithmetic and transfer one after the other, up to perfect overlap.";
+    }
+    this.band.data = data;
+  }
+
+  select() {
+    const ours = this.shown.filter(({b}) => b.id === state.selected);
+    this.drawBand();
+    this.ring.data = {x: ours.map(({row}) => row.intensity), y: ours.map(({b}) => b.rate)};
+  }
+
+  notes(visible) {
+    const ours = visible.filter((b) => b.run === this.run && b.device === this.device);
+    const refused = ours.filter((b) => b.refused).length;
+    const unplaced = ours.filter((b) => !b.refused && pointRows(b).length === 0).length;
+    const {memory, compute} = this.drawn[0];
+    const doubtful = [...memory, ...compute]
+                         .filter((c) => c.verdict && c.verdict !== "ok")
+                         .map((c) => `${c.level || `${c.dtype} ${c.exec_unit}`} ${c.verdict}`);
+    const where =
+        panels.length > 1 ? `${shorten(this.run.label, 60)} ${shorten(this.device, 20)}: ` : "";
+    return [
+      refused &&
+          `${refused} not drawn, faster than their own roof: an error of a ceiling or of the byte count. The table marks them.`,
+      unplaced &&
+          `${unplaced} not drawn: no intensity or rate is known${
+              state.level === "bound" ? "" : " at this level"}.`,
+      doubtful.length && `⚠ roof in doubt: ${doubtful.join(", ")}.`,
+      this.shown.length > MOST_BARS && `Error bars are left out above ${MOST_BARS} points.`,
+      !memory.length && !compute.length && "No ceilings are known: points without roofs.",
+      this.bandNote,
+    ].filter(Boolean)
+        .map((note) => plain(where + note));
+  }
+}

@@ -1,0 +1,41 @@
+"use strict";
+// Whole programs, such as a decode step: predicted against measured.
+
+function decodeChoices(run) {
+  const programs = run.benchmarks.filter((b) => b.scope === "program" && b.time_s && b.t_lower_s);
+  return programs.length ? [{words: "whole programs", rows: programs}] : [];
+}
+
+function drawDecode({rows}) {
+  const colours = themeColours();
+  const factors = rows.map(
+      (b, i) =>
+          `${i + 1}  ${isolated([b.variant, b.dtype, b.shape].filter(Boolean).join(" "), 44)}`);
+  const upper = (b) => largest(b.rows.map((r) => r.t_upper_s)) ?? b.t_lower_s;
+  const plot = figure({
+    height: 80 + 34 * rows.length,
+    tools: "reset",
+    x: {
+      type: "linear",
+      range: new Range1d(
+          {start: 0, end: 1.15 * Math.max(...rows.map((b) => Math.max(b.time_s, upper(b))))}),
+      tick: (v) => quantity(v, "s"),
+      label: "time: predicted from T_lower to T_upper (bar), measured (point)"
+    },
+    y: {type: "auto", range: [...factors].reverse()}
+  });
+  steady(plot.hbar(
+      factors, 0.5, rows.map(upper), rows.map((b) => b.t_lower_s),
+      {fill_color: colours.series[0], fill_alpha: 0.25, line_color: colours.series[0]}));
+  const source = new ColumnDataSource({data: {factors, time: rows.map((b) => b.time_s)}});
+  const points = steady(plot.scatter({field: "time"}, {field: "factors"}, {
+    source,
+    marker: "diamond",
+    size: 11,
+    fill_color: colours.series[1],
+    line_color: colours.series[1]
+  }));
+  plot.add_tools(
+      hoverTool([points], (_, i) => tooltip(rows[i].title, describe(rows[i], rows[i].bound))));
+  return plot;
+}

@@ -1,0 +1,65 @@
+"use strict";
+// This suite against the fastest library on the same work.
+
+function ratioChoices(run) {
+  const able = run.benchmarks.filter((b) => b.peer_ratio && !b.library && !b.refused);
+  const best = [...groupBy(able, sameWork).values()].map(
+      (rows) => rows.reduce((a, b) => (b.peer_ratio > a.peer_ratio ? b : a)));
+  return best.length ? [{
+    words: "each shape, the fastest kernel here",
+    rows: best.sort((a, b) => b.peer_ratio - a.peer_ratio).slice(0, 40)
+  }] :
+                       [];
+}
+
+function drawRatio({rows}) {
+  const colours = themeColours();
+  const factors = rows.map((b, i) => `${i + 1}  ${isolated(workWords(b), 46)}`);
+  const ratios = rows.map((b) => b.peer_ratio);
+  const plot = figure({
+    height: 80 + 22 * rows.length,
+    tools: "reset",
+    x: {
+      range: new Range1d({
+        start: Math.min(0.4, Math.min(...ratios) / 1.3),
+        end: Math.max(2, Math.max(...ratios) * 4)
+      }),
+      tick: (v) => `${plainNumber(v)}x`,
+      label: "library's time over this one's: above 1, this one is faster"
+    },
+    y: {type: "auto", range: [...factors].reverse()}
+  });
+  plot.xaxis.each((axis) => {
+    axis.ticker =
+        new Bokeh.FixedTicker({ticks: [0.01, 0.03, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100, 1000]});
+  });
+  steady(plot.segment(
+      [1], [factors.at(-1)], [1], [factors[0]], {line_color: colours.roof, line_width: 2}));
+  const source = new ColumnDataSource({
+    data: {
+      factors,
+      ratios,
+      text: rows.map((b) => `  ${plainNumber(b.peer_ratio)}x ${isolated(b.peer, 24)}`),
+      marker: rows.map((b) => markOf(b.kernel)[0]),
+      colour: ratios.map((r) => colours.series[r >= 1 ? 0 : 1])
+    }
+  });
+  const points = steady(plot.scatter({field: "ratios"}, {field: "factors"}, {
+    source,
+    marker: {field: "marker"},
+    size: 9,
+    fill_color: {field: "colour"},
+    line_color: {field: "colour"}
+  }));
+  steady(plot.text({field: "ratios"}, {field: "factors"}, {field: "text"}, {
+    source,
+    x_offset: 4,
+    text_baseline: "middle",
+    text_font_size: "11px",
+    text_color: colours.ink,
+    text_font: "system-ui, sans-serif"
+  }));
+  plot.add_tools(
+      hoverTool([points], (_, i) => tooltip(rows[i].title, describe(rows[i], rows[i].bound))));
+  return plot;
+}

@@ -1,0 +1,174 @@
+"use strict";
+// What all charts share: the theme's colours, Bokeh figures with readable ticks, export, printing.
+
+const {ColumnDataSource, HoverTool, TapTool, Range1d} = Bokeh;
+const PLOTS = [];  // {view, target, fileName} of every chart on the page
+
+function themeColours() {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (variable) => style.getPropertyValue(variable).trim();
+  return {
+    ink: colour("--ink"),
+    quiet: colour("--quiet"),
+    line: colour("--line"),
+    plate: colour("--plate"),
+    roof: colour("--roof"),
+    series: [0, 1, 2, 3, 4, 5, 6, 7].map((i) => colour(`--series-${i}`))
+  };
+}
+
+// Ticks in the words of text.js. Bokeh's own way, a function's source as a string, needs eval.
+class WordFormatter extends Bokeh.BasicTickFormatter {
+  constructor(words) {
+    super();
+    this.words = words;
+  }
+  doFormat(ticks) {
+    return ticks.map(this.words);
+  }
+}
+
+function figure({title, x, y, height = 320, tools = "pan,wheel_zoom,box_zoom,reset"}) {
+  const colours = themeColours();
+  const plot = Bokeh.Plotting.figure({
+    title,
+    height,
+    tools,
+    sizing_mode: "stretch_width",
+    min_width: 280,
+    toolbar_location: "above",
+    x_axis_type: x.type ?? "log",
+    y_axis_type: y.type ?? "log",
+    x_range: x.range,
+    y_range: y.range,
+    x_axis_label: x.label,
+    y_axis_label: y.label,
+  });
+  plot.toolbar.logo = null;
+  plot.background_fill_color = plot.border_fill_color = colours.plate;
+  plot.outline_line_color = null;
+  Object.assign(
+      plot.title,
+      {text_color: colours.ink, text_font_size: "13px", text_font: "system-ui, sans-serif"});
+  for (const [axis, words] of [[plot.xaxis, x.tick], [plot.yaxis, y.tick]]) {
+    axis.each((a) => {
+      Object.assign(a, {
+        axis_line_color: colours.quiet,
+        major_tick_line_color: colours.quiet,
+        minor_tick_line_color: null,
+        major_label_text_color: colours.ink,
+        axis_label_text_color: colours.ink,
+        major_label_text_font: "system-ui, sans-serif",
+        axis_label_text_font: "system-ui, sans-serif",
+        axis_label_text_font_style: "normal",
+        axis_label_text_font_size: "12px",
+        major_label_text_font_size: "12px",
+      });
+      if (words) a.formatter = new WordFormatter(words);
+      if (a.ticker instanceof Bokeh.LogTicker) a.ticker.desired_num_ticks = 5;
+    });
+  }
+  plot.grid.each((g) => {
+    g.grid_line_color = colours.line;
+  });
+  return plot;
+}
+
+// A glyph looks the same whether something is selected or not: the selection is marked by itself.
+function steady(renderer) {
+  renderer.selection_glyph = renderer.nonselection_glyph = renderer.muted_glyph = null;
+  return renderer;
+}
+
+// A tooltip of labelled lines, as text; Bokeh shows it in its own shadow tree, so it brings its
+// style.
+function tooltip(title, lines) {
+  const colours = themeColours();
+  const box = el("div", {
+    style: `color:${colours.ink};background:${colours.plate};padding:4px;` +
+        "font:12px/1.35 system-ui,sans-serif;max-width:420px;overflow-wrap:anywhere"
+  });
+  box.append(el("b", {}, name(title, 160)));
+  for (const [label, value] of lines) {
+    if (value)
+      box.append(
+          el("div", {}, el("span", {style: `color:${colours.quiet}`}, `${label} `), plain(value)));
+  }
+  return box;
+}
+
+// Of points that lie on each other the first is described, the others are counted.
+function hoverTool(renderers, describe) {
+  return new HoverTool({
+    renderers,
+    tooltips: (source, {index, indices}) => {
+      if (index !== indices[0]) return null;
+      const box = describe(source, index);
+      if (indices.length > 1)
+        box.append(el("div", {}, `and ${indices.length - 1} more here: clicks walk through them`));
+      return box;
+    }
+  });
+}
+
+// Under the axis, where it hides no point; a click hides a curve.
+function legendBelow(plot) {
+  const colours = themeColours();
+  const {legend} = plot;
+  Object.assign(legend, {
+    orientation: "horizontal",
+    background_fill_color: null,
+    border_line_color: null,
+    label_text_color: colours.ink,
+    label_text_font_size: "11px",
+    padding: 2,
+    margin: 2,
+    location: "left",
+    click_policy: "hide"
+  });
+  plot.center = plot.center.filter((part) => part !== legend);
+  plot.add_layout(legend, "below");
+}
+
+async function show(plot, target, fileName) {
+  const view = await Bokeh.Plotting.show(plot, target);
+  const entry = {view, target, fileName};
+  PLOTS.push(entry);
+  return entry;
+}
+
+function forget(entries) {
+  for (const entry of entries) {
+    PLOTS.splice(PLOTS.indexOf(entry), 1);
+    entry.view.remove();
+    entry.target.replaceChildren();
+  }
+}
+
+function exportButtons(entry) {
+  const png = () => entry.view.export("png").canvas.toBlob(
+      (blob) => download(`${entry.fileName}.png`, "image/png", blob));
+  const svg = () => download(
+      `${entry.fileName}.svg`, "image/svg+xml",
+      entry.view.export("svg").ctx.get_serialized_svg(true));
+  return el(
+      "span", {class: "actions"},
+      el("button", {type: "button", class: "export-png", onclick: png, title: "Saves this chart"},
+         "PNG"),
+      el("button", {type: "button", class: "export-svg", onclick: svg, title: "Saves this chart"},
+         "SVG"));
+}
+
+// A canvas keeps its width on paper; pictures of the charts fit any.
+addEventListener("beforeprint", () => {
+  for (const {view, target} of PLOTS) {
+    target.classList.add("printed");
+    target.append(el("img", {class: "print", alt: "", src: view.export("png").canvas.toDataURL()}));
+  }
+});
+addEventListener("afterprint", () => {
+  for (const {target} of PLOTS) {
+    target.classList.remove("printed");
+    target.querySelectorAll("img.print").forEach((image) => image.remove());
+  }
+});

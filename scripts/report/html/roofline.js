@@ -1,0 +1,51 @@
+"use strict";
+// All panels of the roofline, the legend and the notes beneath.
+
+const panels = runs.flatMap((run) => run.devices.map((device) => new Panel(run, device)));
+
+function buildLegend() {
+  const colours = themeColours().series;
+  const entries = KERNELS.map((kernel) => {
+    const index = colourKeys.kernel.get(kernel);
+    const style = state.colour === "kernel" && index != null ? `color:${colours[index % 8]}` : "";
+    const alone = state.kernel.size === 1 && state.kernel.has(kernel);
+    return el(
+        "button", {
+          type: "button",
+          class: "legend-item",
+          "aria-pressed": String(alone),
+          title: "Shows this one alone, or all again",
+          onclick: () => change({kernel: new Set(alone ? [] : [kernel]), isolate: ""})
+        },
+        el("span", {style}, markOf(kernel)[1]), " ", name(kernel, 30));
+  });
+  if (state.colour !== "kernel" || DEVICES.length > 1) {
+    for (const [value, i] of [...colourKeys[state.colour]].slice(0, 16)) {
+      entries.push(
+          el("span", {class: "legend-item"}, el("span", {style: `color:${colours[i % 8]}`}, "▬"),
+             " ", name(value, 24)));
+    }
+  }
+  const note = (mark, words) => el("span", {class: "legend-item"}, mark, " ", words);
+  entries.push(
+      note("□", "hollow: a library"), note("━", "measured"), note("╌", "theory at clock"),
+      note("┈", "advertised"), note("○", "ridge point"), note("faint", "binds nothing shown"));
+  document.getElementById("legend").replaceChildren(...entries);
+}
+
+function showNotes(visible) {
+  const notes = [
+    ...runs.flatMap(
+        (run) =>
+            run.notes.map((note) => `${shorten(run.label, 60)}: ${note}: that part is left out.`)),
+    ...panels.filter((p) => !p.element.hidden).flatMap((panel) => panel.notes(visible))
+  ];
+  document.getElementById("roofline-notes")
+      .replaceChildren(...notes.map((note) => el("li", {}, note)));
+}
+
+function updateRoofline(visible) {
+  for (const panel of panels) panel.update(visible);
+  showNotes(visible);
+  buildLegend();
+}

@@ -1,0 +1,93 @@
+"use strict";
+// Numbers and names as text, and elements made of text: names are never parsed as HTML.
+
+const PREFIXES = [
+  [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"],
+  [1e-9, "n"], [1e-12, "p"]
+];
+
+// 1.79e12, "B/s" -> "1.79 TB/s": three significant digits; "" for an unknown.
+function quantity(value, unit) {
+  if (value == null) return "";
+  if (value === 0) return `0 ${unit}`;
+  const rounded = Number(value.toPrecision(3));
+  const [scale, prefix] =
+      PREFIXES.find(([s]) => Math.abs(rounded) >= s * 0.9999) ?? PREFIXES.at(-1);
+  return `${(rounded / scale).toPrecision(3)} ${prefix}${unit}`;
+}
+
+// A tick label: as quantity(), without trailing zeros.
+function tick(value, unit) {
+  const [scale, prefix] = PREFIXES.find(([s]) => value >= s * 0.9999) ?? PREFIXES.at(-1);
+  return `${Number((value / scale).toPrecision(6))} ${prefix}${unit}`.trim();
+}
+
+// A tick of a ratio: 0.1, 10, 1000.
+const plainTick = (value) => String(Number(value.toPrecision(6)));
+
+const SIZES = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
+
+function size(bytes) {
+  if (bytes == null) return "";
+  const [scale, unit] = SIZES.find(([s]) => bytes >= s) ?? SIZES.at(-1);
+  return `${Number((bytes / scale).toPrecision(3))} ${unit}`;
+}
+
+function percent(fraction) {
+  return fraction == null ? "" : `${(100 * fraction).toFixed(fraction < 0.0995 ? 1 : 0)} %`;
+}
+
+function plainNumber(value) {
+  return value == null ? "" : String(Number(value.toPrecision(3)));
+}
+
+function rateUnit(dtype) {
+  return ["s8", "u8", "s4"].includes(dtype) ? "OP/s" : "FLOP/s";
+}
+
+function threadWords(threads) {
+  return threads == null ? "" : `${threads} thread${threads === 1 ? "" : "s"}`;
+}
+
+// Control characters and those that turn the direction of what follows become visible.
+function plain(text) {
+  return text.replace(
+      /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+}
+
+// Canvas text has no isolation of its own: a name written right to left stays within its marks.
+function isolated(text, limit) {
+  return `\u2068${shorten(text, limit)}\u2069`;
+}
+
+function shorten(text, limit) {
+  const letters = [...plain(text)];
+  return letters.length <= limit ? letters.join("") : letters.slice(0, limit - 1).join("") + "…";
+}
+
+// An element: el("td", {class: "number", onclick: f}, "text", another).
+function el(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on"))
+      element.addEventListener(name.slice(2), value);
+    else if (value === true)
+      element.setAttribute(name, "");
+    else if (value !== false && value != null)
+      element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child != null));
+  return element;
+}
+
+// A name from the data, shown as text in its own direction.
+function name(text, limit = Infinity) {
+  return el("bdi", limit < text.length ? {title: plain(text)} : {}, shorten(text, limit));
+}
+
+function download(fileName, type, content) {
+  const link =
+      el("a", {href: URL.createObjectURL(new Blob([content], {type})), download: fileName});
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}

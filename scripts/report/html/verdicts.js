@@ -1,0 +1,140 @@
+"use strict";
+// The first screen's words: the machine in a line, and what it delivers as a table.
+
+function cpuWords(machine) {
+  const cpu = machine.cpu ?? {};
+  const design = cpu.per_core_cycle?.name;
+  const model = [cpu.model, design && `(${design})`].filter(Boolean).join(" ");
+  const caches = (machine.caches ?? []).map((c) => `L${c.level} ${size(c.bytes)}`).join(", ");
+  const hypervisor = machine.state?.hypervisor;
+  return [
+    model, cpu.physical_cores && `${cpu.physical_cores} cores`,
+    cpu.logical_cpus > cpu.physical_cores && `${cpu.logical_cpus} threads`, caches,
+    machine.memory?.bytes && `${size(machine.memory.bytes)} memory`,
+    hypervisor && "virtual machine", machine.state?.container && "in a container"
+  ].filter(Boolean);
+}
+
+function gpuWords(machine) {
+  return (machine.gpu?.devices ?? []).map((gpu) => gpu.name).filter(Boolean);
+}
+
+function machineLine(run) {
+  const words = run.machine ? [...cpuWords(run.machine), ...gpuWords(run.machine)].map(String) : [];
+  if (!words.length) words.push(run.name);
+  const clock = largest(run.ceilings.filter((c) => c.device === "cpu").map((c) => c.clock_hz));
+  if (clock) words.push(`${quantity(clock, "Hz")} observed`);
+  if (run.date) words.push(run.date);
+  const [first, ...others] = words;
+  return el(
+      "p", {class: "machine"}, el("b", {}, name(first, 90)),
+      ...others.flatMap((word) => [" · ", name(word, 60)]),
+      run.machine ? null :
+                    el("span", {class: "note"}, " (no machine.json: nothing more is known)"));
+}
+
+// The fastest benchmark on a ceiling: on a dtype and unit by FLOP/s, on a level by bytes/s there.
+function bestOn(run, ceiling) {
+  const ours = run.benchmarks.filter(
+      (b) => b.device === ceiling.device && !b.refused &&
+          (b.threads == null || ceiling.threads == null || b.threads === ceiling.threads));
+  let best = null;
+  for (const b of ours) {
+    let rate = null;
+    if (ceiling.resource === "compute") {
+      const onUnit = b.dtype === ceiling.dtype && b.exec_unit === ceiling.exec_unit;
+      if (onUnit || b.rows.some((row) => row.roof === ceiling.id)) rate = b.rate;
+    } else {
+      rate = largest(b.rows.filter((row) => row.level === ceiling.level)
+                         .map((row) => row.achieved_bytes_per_s));
+    }
+    if (rate != null && (best == null || rate > best.rate)) best = {benchmark: b, rate};
+  }
+  return best;
+}
+
+function verdictBadge(verdict, cause) {
+  if (!verdict) return "";
+  const good = verdict === "ok";
+  return el(
+      "span", {class: good ? "badge good" : "badge doubt", title: cause || null},
+      good ? "✓ ok" : `⚠ ${plain(verdict)}`);
+}
+
+function measuredCell(ceiling, unit) {
+  const of =
+      ceiling.advertised ? ["advertised", ceiling.advertised] : ["theory", ceiling.theory_at_clock];
+  const {lived, samples, samples_rejected: rejected} = ceiling;
+  return el(
+      "td", {
+        class: "number",
+        title: `median of ${samples} samples, ${rejected ?? 0} rejected; ${ceiling.condition}`
+      },
+      quantity(ceiling.measured, unit),
+      of[1] ? el("small", {}, `${percent(ceiling.measured / of[1])} of ${of[0]}`) : null,
+      lived ? el("small", {title: "with all samples, quiet or not"},
+                 `as lived ${quantity(lived.measured, unit)}`) :
+              null);
+}
+
+function verdictRow(run, ceiling) {
+  const compute = ceiling.resource === "compute";
+  const unit = compute ? rateUnit(ceiling.dtype) : "B/s";
+  const label =
+      compute ? `${ceiling.dtype} ${ceiling.exec_unit}` : `${ceiling.level} ${ceiling.operation}`;
+  const best = bestOn(run, ceiling);
+  const bestCell = el("td", {class: "number"});
+  if (best) {
+    const b = best.benchmark;
+    bestCell.append(
+        el("button", {
+          type: "button",
+          class: "link",
+          title: plain(b.title),
+          onclick: () => change({selected: b.id})
+        },
+           quantity(best.rate, unit)),
+        el("small", {}, `${percent(best.rate / ceiling.measured)} of measured`),
+        el("small", {}, name([b.kernel, b.variant].filter(Boolean).join(" "), 24)));
+  }
+  return el(
+      "tr", {"data-ceiling": ceiling.id}, el("th", {scope: "row"}, name(label, 24)),
+      el("td", {class: "number", title: ceiling.advertised_source || null},
+         quantity(ceiling.advertised, unit)),
+      el("td", {class: "number"}, quantity(ceiling.theory_at_clock, unit)),
+      measuredCell(ceiling, unit), bestCell,
+      el("td", {}, verdictBadge(ceiling.verdict, ceiling.cause)));
+}
+
+function verdictTable(run, device) {
+  const {memory, compute} = roofsOf(run, device, run.cores.get(device));
+  const threads = run.cores.get(device);
+  const title = [
+    runs.length > 1 ? run.label : null, runs.length > 1 || run.devices.length > 1 ? device : null,
+    device === "cpu" && threads ? `all ${threads} cores` : null
+  ].filter(Boolean).join(" · ");
+  const heads = ["limit", "advertised", "theory at clock", "measured", "best kernel", "verdict"];
+  return el(
+      "div", {class: "verdict"},
+      el("h2", {}, "What it delivers", title ? el("small", {}, " ", name(title, 70)) : null),
+      memory.length + compute.length === 0 ?
+          el("p", {class: "note"},
+             `No measured ceilings of ${plain(device)}: ceilings.csv has none.`) :
+          el("div", {class: "scroll"},
+             el("table", {},
+                el("thead", {},
+                   el("tr", {}, ...heads.map((head) => el("th", {scope: "col"}, head)))),
+                el("tbody", {},
+                   ...[...compute, ...memory].map((ceiling) => verdictRow(run, ceiling))))),
+      el("p", {class: "hint"}, "Empty: unknown. Point at a verdict to read its cause."));
+}
+
+function buildVerdicts() {
+  document.getElementById("machines")
+      .append(el("h1", {}, "Roofline report"), ...runs.map(machineLine));
+  const tables = runs.flatMap((run) => run.devices.map((device) => verdictTable(run, device)));
+  document.getElementById("verdicts").append(...(tables.length ? tables : [
+    el("p", {class: "note"}, "No ceilings and no kernels: nothing to judge.")
+  ]));
+  document.getElementById("first").classList.toggle("several", tables.length > 1);
+}

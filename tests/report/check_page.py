@@ -1,0 +1,776 @@
+"""report.html in a real headless browser.
+
+usage: check_page.py ROOFLINE_BINARY [unittest flags]. Exit code 77 (skipped) where there is no
+Chromium, no Selenium or no Bokeh.
+"""
+
+import csv
+import io
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import browser as chromium
+from browser import complaints, open_page, until
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+HERE = Path(__file__).resolve().parent
+FIXTURE = HERE / "fixture"
+SCRIPTS = HERE.parent.parent / "scripts" / "report"
+sys.path.insert(0, str(SCRIPTS))
+import load
+import page
+import select_rows
+
+BINARY = None
+HOSTILE = (
+    "\"q\"' <img src=x onerror=document.title='broken'> </script><script>document.title='broken'</script> "
+    "&amp; <!-- \u202eabc \u05e9\u05dc\u05d5\u05dd \x07 ${title} " + "n" * 300
+)
+NAME = ("device", "kernel", "variant", "dtype", "shape", "temperature", "threads")
+
+
+def report(*arguments):
+    done = subprocess.run(
+        [BINARY, "report", *map(str, arguments)],
+        capture_output=True, text=True, timeout=120,
+        env={**os.environ, "ROOFLINE_REPORT": str(SCRIPTS)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path, rows):
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def number(text):
+    return float(text) if text else None
+
+
+def benchmarks(rows):
+    """{name: its rows} as the page groups them."""
+    groups = {}
+    for row in rows:
+        groups.setdefault((*(row[k] for k in NAME), row["bytes_source"]), []).append(row)
+    return groups
+
+
+class Page(unittest.TestCase):
+    """The fixture with what it lacks: a machine, a trace, bench JSON, counters, a program, a library."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="roofline page '1' "))
+        cls.downloads = cls.folder / "downloads"
+        cls.browser = chromium.start(cls.downloads)
+        for file in FIXTURE.iterdir():
+            shutil.copy(file, cls.folder)
+        (cls.folder / "machine.json").write_text(json.dumps({
+            "cpu": {"model": "Example 9000", "per_core_cycle": {"name": "Example Core"},
+                    "physical_cores": 4, "logical_cpus": 8},
+            "caches": [{"level": 1, "bytes": 32768}], "memory": {"bytes": 2**34}, "state": {}}))  # fmt: skip
+        (cls.folder / "trace.csv").write_text(
+            "time_s,device,during,clock_hz,memory_clock_hz,power_w,temperature_c,throttle,load,steal\n"
+            "0.5,cpu,dot,3.4e9,,,,,1.5,\n1.5,cpu,dot,3.5e9,,65.5,,,1.6,0.01\n")  # fmt: skip
+        rows = read(cls.folder / "roofline.csv")
+        counted = [r for r in rows if (r["kernel"], r["variant"], r["dtype"], r["shape"], r["temperature"]) ==
+                   ("matmul", "avx2_packed", "f32", "M:1024/N:1024/K:1024", "warm")]  # fmt: skip
+        assert counted
+        for row in counted:
+            row["peer"], row["peer_ratio"] = "OpenBLAS 0.3", "1.25"
+        rows += [{**row, "bytes_source": "counter"} for row in counted]
+        whole = {**counted[0], "scope": "program", "kernel": "decode", "shape": "batch:1", "peer": "",
+                 "peer_ratio": "", "time_s": "0.02", "time_low_s": "", "time_high_s": "",
+                 "t_lower_s": "0.015", "t_upper_s": "0.03"}  # fmt: skip
+        rows += [
+            whole,
+            {
+                **whole,
+                "scope": "operation",
+                "parent": "decode",
+                "kernel": "decode_mlp",
+                "time_s": "0.005",
+            },
+        ]
+        write(cls.folder / "roofline.csv", rows)
+        (cls.folder / "bench").mkdir()
+        (cls.folder / "bench" / "matmul.json").write_text(json.dumps({"benchmarks": [
+            {"name": "matmul/avx2_packed/f32/M:1024/N:1024/K:1024/temp:warm/threads:4/real_time",
+             "iterations": n, "real_time": 6.0, "time_unit": "ms"} for n in (3, 4)]}))  # fmt: skip
+        report(cls.folder)
+        cls.page = cls.folder / "report.html"
+        cls.rows = rows
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        shutil.rmtree(cls.folder)
+
+    def setUp(self):
+        open_page(self.browser, self.page)
+        self.addCleanup(lambda: self.assertEqual(complaints(self.browser), []))
+
+    def js(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def click(self, selector):
+        element = self.find(selector)
+        self.js("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
+
+    def points(self):
+        """(intensity, FLOP/s) of the marks in all charts, from what Bokeh draws."""
+        return sorted(map(tuple, self.js(
+            "return panels.filter((p) => !p.element.hidden).flatMap((p) => p.marks.flatMap("
+            "  (m) => Array.from(m.data.x, (x, i) => [x, m.data.y[i]])))")))  # fmt: skip
+
+    def table(self):
+        """[{column: value}] of all pages: numbers in full, texts as shown."""
+        rows = []
+        while True:
+            rows += self.js(
+                "return [...document.querySelectorAll('#table tbody tr')].map((tr) => Object.fromEntries("
+                "  [...tr.children].map((td) => [td.dataset.column, td.dataset.value ?? td.textContent])))"
+            )
+            if self.find("#next").get_attribute("disabled"):
+                return rows
+            self.click("#next")
+
+    def drawn(self, rows):
+        """What the chart must show of some rows: as the pictures choose it."""
+        folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        shutil.copy(self.folder / "ceilings.csv", folder)
+        expected = []
+        for source in ("model", "counter"):
+            some = [row for row in rows if row["bytes_source"] == source]
+            if some:
+                write(folder / "roofline.csv", some)
+                results = load.results(folder)
+                for device in ("cpu", "gpu"):
+                    expected += [(p.x, p.y) for p in select_rows.points(results, device)[0]]
+        return sorted(expected)
+
+    def pixel(self, index):
+        """Where a point of the first chart is on the screen, and its benchmark's id."""
+        self.js("panels[0].element.scrollIntoView({block: 'center'})")
+        return self.js(
+            "const {b, row} = panels[0].shown[arguments[0]], {view} = panels[0].entry;"
+            "const box = view.canvas_view.el.getBoundingClientRect();"
+            "return [box.left + view.frame.x_scale.compute(row.intensity),"
+            "        box.top + view.frame.y_scale.compute(b.rate), b.id, b.title]", index)  # fmt: skip
+
+    def lonely(self):
+        """Index of a point that no other one covers."""
+        return self.js(
+            "const log = ({b, row}) => [Math.log(row.intensity), Math.log(b.rate)];"
+            "const all = panels[0].shown.map(log);"
+            "return all.findIndex(([x, y], i) => all.every(([u, v], j) => i === j || Math.hypot(x - u, y - v) > 0.4))"
+        )
+
+    def tooltips(self):
+        return self.js(
+            "const found = []; const walk = (node) => { for (const e of node.querySelectorAll('*')) {"
+            "  if (e.shadowRoot) walk(e.shadowRoot);"
+            "  if (e.classList.contains('bk-Tooltip')) found.push(e.shadowRoot ? e.shadowRoot.textContent : e.textContent);"
+            "} }; walk(document); return found.join('\\n')"
+        )
+
+    # -- what is shown --
+
+    def test_loads_nothing_from_elsewhere(self):
+        self.assertEqual(
+            self.js("return performance.getEntriesByType('resource').map((e) => e.name)"), []
+        )
+        blocked = self.browser.execute_async_script(
+            "const done = arguments[0]; fetch('http://127.0.0.1:9/').then(() => done('fetched'), () => done('blocked'))"
+        )
+        self.assertEqual(blocked, "blocked")
+        self.assertIn("Content Security Policy", "".join(complaints(self.browser)))
+        self.assertIn(
+            "Redistribution and use",
+            self.js("return document.getElementById('license').textContent"),
+        )
+
+    def test_first_screen(self):
+        line = self.find("#machines").text
+        for part in (
+            "Example 9000 (Example Core)",
+            "4 cores",
+            "8 threads",
+            "L1 32 KiB",
+            "16 GiB",
+            "3.45 GHz",
+        ):
+            self.assertIn(part, line)
+        self.assertLess(self.find("#panels .plot").rect["y"], 1000)
+
+    def test_verdicts_equal_ceilings(self):
+        cells = {row.get_attribute("data-ceiling"): row.get_attribute("innerText").replace("\n", " ") for row in
+                 self.browser.find_elements(By.CSS_SELECTOR, "[data-ceiling]")}  # fmt: skip
+        # From the fixture's ceilings.csv: theory 441.6e9, measured 430.56e9, 97.5 %.
+        text = cells["compute/f32/fma_peak/simd-avx2/threads:4"]
+        for part in ("442 GFLOP/s", "431 GFLOP/s", "98 % of theory", "ok"):
+            self.assertIn(part, text)
+        best = max(float(r["achieved_flops_per_s"]) for r in self.rows if r["device"] == "cpu"
+                   and "compute/f32/fma_peak/simd-avx2/threads:4" == r["roof"] and r["verdict"] == "ok")  # fmt: skip
+        self.assertIn(f"{best / 1e9:.0f} GFLOP/s", text)
+        self.assertIn(f"{100 * best / 430.56e9:.0f} % of measured", text)
+        self.assertIn("45.6 GB/s", cells["bandwidth/DRAM/read/simd-avx2/threads:4"])
+        text = cells["compute/bf16/fma_peak/wgmma/threads:1"]
+        for part in ("989 TFLOP/s", "800 TFLOP/s", "81 % of advertised"):
+            self.assertIn(part, text)
+
+    def test_table_equals_csv(self):
+        groups = benchmarks(self.rows)
+        shown = self.table()
+        self.assertEqual(len(shown), len(groups))
+        for row in shown:
+            source = {**row, "bytes_source": row["bytes_source"]}
+            rows = groups.pop((*(source.get(k, "") for k in NAME), source["bytes_source"]))
+            for column, csv_column in (
+                ("time_s", "time_s"),
+                ("rate", "achieved_flops_per_s"),
+                ("clock_hz", "clock_hz"),
+                ("time_low_s", "time_low_s"),
+                ("t_lower_s", "t_lower_s"),
+                ("peer_ratio", "peer_ratio"),
+            ):
+                self.assertEqual(number(row[column]), number(rows[0][csv_column]), (row, column))
+            for level in rows:
+                self.assertEqual(
+                    number(row[f"bandwidth_{level['level']}"]),
+                    number(level["achieved_bytes_per_s"]),
+                )
+                self.assertEqual(
+                    number(row[f"intensity_{level['level']}"]), number(level["intensity"])
+                )
+        self.assertEqual(groups, {})
+
+    def test_occurrences_and_shares(self):
+        rows = [r for r in self.table() if r["calls"]]
+        self.assertEqual(
+            {(r["kernel"], r["variant"], r["calls"]) for r in rows},
+            {("matmul", "avx2_packed", "7")},
+        )
+        self.assertAlmostEqual(float(rows[0]["total_time"]), 7 * 0.006)
+        part = next(r for r in self.table() if r["kernel"] == "decode_mlp")
+        self.assertEqual(float(part["share"]), 0.25)  # 5 ms of the decode step's 20 ms
+
+    def test_points_equal_the_pictures(self):
+        expected = self.drawn(self.rows)
+        self.assertGreater(len(expected), 50)
+        self.assertEqual(self.points(), expected)
+        self.assertIn("1 not drawn, faster than their own roof", self.find("#roofline-notes").text)
+
+    def test_roofs(self):
+        roofs = self.js(
+            "const {data} = panels[0].roofs.measured; return data.y1.map((y, i) => [data.x1[i], y])"
+        )
+        # DRAM's slope ends under the highest peak, at s8's ridge: 861.12e9 / 45.6e9.
+        self.assertTrue(
+            any(math.isclose(x, 861.12e9 / 45.6e9) and math.isclose(y, 861.12e9) for x, y in roofs),
+            roofs,
+        )
+        ridges = self.js("return panels[0].ridges.data.text")
+        self.assertIn("DRAM with f32 simd-avx2: 9.44 FLOP/byte", ridges)  # 430.56 / 45.6
+        advertised = self.js("return panels[1].roofs.advertised.data.y0")
+        self.assertIn(989.4e12, advertised)
+
+    # -- filters --
+
+    def check_filter(self, keep):
+        rows = [row for group in benchmarks(self.rows).values() if keep(group) for row in group]
+        table = self.table()
+        groups = benchmarks(rows)
+        self.assertEqual(len(table), len(groups))
+        self.assertEqual({(r["kernel"], r["variant"], r["dtype"], r["shape"]) for r in table},
+                         {(g[0]["kernel"], g[0]["variant"], g[0]["dtype"], g[0]["shape"]) for g in groups.values()})  # fmt: skip
+        self.assertIn(f"{len(groups)} of {len(benchmarks(self.rows))} ", self.find("#shown").text)
+        self.assertEqual(self.points(), self.drawn(rows))
+        self.assertNotEqual(len(groups), len(benchmarks(self.rows)))
+
+    def test_each_choice_changes_points_and_table(self):
+        for key, value, keep in (
+            ("device", "gpu", lambda g: g[0]["device"] == "gpu"),
+            ("scope", "program", lambda g: g[0]["scope"] == "program"),
+            ("kernel", "dot", lambda g: g[0]["kernel"] == "dot"),
+            ("variant", "openblas", lambda g: g[0]["variant"] == "openblas"),
+            ("dtype", "bf16", lambda g: g[0]["dtype"] == "bf16"),
+            ("bound", "DRAM", lambda g: g[0]["bound_by"] == "DRAM"),
+            ("source", "counter", lambda g: g[0]["bytes_source"] == "counter"),
+        ):
+            with self.subTest(key):
+                self.click(f"details[data-choice={key}] summary")
+                self.click(f"input[data-filter={key}][value='{value}']")
+                self.check_filter(keep)
+                self.browser.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)
+                self.assertIsNone(self.find(f"details[data-choice={key}]").get_attribute("open"))
+                self.click("#clear")
+                self.assertEqual(self.points(), self.drawn(self.rows))
+
+    def test_search(self):
+        self.find("#search").send_keys("OPENblas/f32")
+        self.check_filter(lambda g: g[0]["variant"] == "openblas" and g[0]["dtype"] == "f32")
+
+    def test_level_and_hierarchy(self):
+        self.click("#select-level option[value=L2]")
+        ok = [
+            row
+            for group in benchmarks(self.rows).values()
+            if all(r["verdict"] == "ok" for r in group)
+            for row in group
+        ]
+        expected = sorted(
+            (float(r["intensity"]), float(r["achieved_flops_per_s"]))
+            for r in ok
+            if r["level"] == "L2"
+        )
+        self.assertEqual(self.points(), expected)
+        self.assertEqual(
+            len(self.table()),
+            sum(any(r["level"] == "L2" for r in g) for g in benchmarks(self.rows).values()),
+        )
+        self.assertIn("T_upper to T_lower at L2", self.find("#roofline-notes").text)
+        # Of the CPU's points that of s8 has the highest peak: 861.12e9; L2 reads 387e9 bytes/s.
+        for x, low, high in self.js(
+            "const {x, low, high} = panels[0].band.data; return Array.from(x, (v, i) => [v, low[i], high[i]])"
+        ):
+            self.assertAlmostEqual(high / min(861.12e9, x * 387e9), 1, places=3)
+            self.assertAlmostEqual(low / (1 / (1 / 861.12e9 + 1 / (x * 387e9))), 1, places=3)
+        self.click("#select-level option[value=all]")
+        expected = sorted((float(r["intensity"]), float(r["achieved_flops_per_s"])) for r in ok)
+        self.assertEqual(self.points(), expected)
+
+    def test_faint_roofs(self):
+        alphas = "const a = {}; panels[0].ridges.data.text.forEach((t, i) => { a[t.split(':')[0]] = panels[0].ridges.data.alpha[i]; }); return a"
+        self.js("change({dtype: new Set(['f64']), kernel: new Set(['matmul'])})")
+        now = self.js(alphas)
+        bound = {
+            r["bound_by"]
+            for r in self.rows
+            if r["dtype"] == "f64" and r["kernel"] == "matmul" and r["device"] == "cpu"
+        }
+        self.assertIn("compute", bound)
+        for ridge, alpha in now.items():
+            level, unit = ridge.split(" with ")
+            self.assertEqual(alpha == 1, level in bound and unit == "f64 simd-avx2", ridge)
+
+    def test_legend_shows_one_kernel_alone(self):
+        self.js("document.getElementById('legend').scrollIntoView()")
+        next(
+            b
+            for b in self.browser.find_elements(By.CSS_SELECTOR, "button.legend-item")
+            if "dot" in b.text
+        ).click()
+        self.check_filter(lambda g: g[0]["kernel"] == "dot")
+
+    # -- pointing and choosing --
+
+    def test_hover_tells_all(self):
+        at = self.lonely()
+        x, y, ident, title = self.pixel(at)
+        self.move(x, y)
+        text = until(self.tooltips, "a tooltip")
+        row = self.js("const {b, row} = panels[0].shown[arguments[0]]; return row", at)
+        self.assertIn(title, text)
+        for part in (row["dtype"], row["shape"], "4 threads", "time", "bound by", "of roof", "of advertised", "clock 3.45 GHz",
+                     "GB/s at", "FLOP/byte", "…"):  # fmt: skip
+            self.assertIn(part, text)
+
+    def move(self, x, y, click=False):
+        actions = ActionChains(self.browser)
+        actions.w3c_actions.pointer_action.move_to_location(int(round(x)), int(round(y)))
+        if click:
+            actions.w3c_actions.pointer_action.click()
+        actions.perform()
+
+    def test_click_point_marks_row(self):
+        x, y, ident, title = self.pixel(self.lonely())
+        self.move(x, y, click=True)
+        row = until(
+            lambda: self.browser.find_elements(By.CSS_SELECTOR, "#table tr[aria-selected=true]"),
+            "a marked row",
+        )[0]
+        self.assertEqual(row.get_attribute("data-id"), ident)
+        self.assertIn(title, self.find("#detail").text)
+
+    def test_click_row_marks_point(self):
+        self.click("#table tbody tr:nth-child(3)")
+        ident = self.find("#table tr[aria-selected=true]").get_attribute("data-id")
+        ring = self.js("return panels.flatMap((p) => Array.from(p.ring.data.y))")
+        self.assertEqual(ring, [self.js("return benchmarkById.get(arguments[0]).rate", ident)])
+        self.click("#isolate")
+        self.assertEqual(len(self.table()), 1)
+        self.assertEqual(len(self.points()), 1)
+        self.click("#isolate")
+        self.assertEqual(self.points(), self.drawn(self.rows))
+
+    def test_keyboard(self):
+        row = self.find("#table tbody tr")
+        self.js("arguments[0].focus()", row)
+        self.browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+        self.browser.switch_to.active_element.send_keys(Keys.ENTER)
+        second = self.find("#table tbody tr:nth-child(2)")
+        self.assertEqual(second.get_attribute("aria-selected"), "true")
+        chart = self.find("#panels .plot")
+        self.js("arguments[0].focus()", chart)
+        chart.send_keys(Keys.ARROW_RIGHT)
+        first = self.js("return state.selected")
+        chart.send_keys(Keys.ARROW_RIGHT)
+        self.assertNotEqual(self.js("return state.selected"), first)
+        self.assertEqual(
+            self.find("#table tr[aria-selected=true]").get_attribute("data-id"),
+            self.js("return state.selected"),
+        )
+
+    def test_sort(self):
+        for order, sign in (("descending", -1), ("ascending", 1)):
+            self.click("#table th[data-column=rate] button")
+            self.assertEqual(
+                self.find("#table th[data-column=rate]").get_attribute("aria-sort"), order
+            )
+            rates = [float(r["rate"]) for r in self.table()]
+            self.assertEqual(rates, sorted(rates, key=lambda v: sign * v))
+
+    def test_permalink(self):
+        self.js(
+            "change({kernel: new Set(['matmul', 'dot']), level: 'L2', q: 'N:', sort: 'rate', colour: 'dtype'})"
+        )
+        self.click("#table tbody tr:nth-child(2)")
+        rows, points, link = self.table(), self.points(), self.browser.current_url
+        selected = self.js("return state.selected")
+        open_page(self.browser, self.page, "#" + link.split("#", 1)[1])
+        self.assertEqual(
+            (self.js("return state.selected"), self.table(), self.points()),
+            (selected, rows, points),
+        )
+        self.assertEqual(self.find("#select-level").get_attribute("value"), "L2")
+
+    # -- taking away --
+
+    def downloaded(self, pattern):
+        path = until(lambda: next(self.downloads.glob(pattern), None), pattern)
+        data = path.read_bytes()
+        path.unlink()
+        return data
+
+    def test_export_pictures(self):
+        self.click("#panels .export-png")
+        data = self.downloaded("*.png")
+        self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertGreater(int.from_bytes(data[16:20], "big"), 600)
+        self.click("#panels .export-svg")
+        root = ET.fromstring(self.downloaded("*.svg"))
+        text = "".join(root.itertext())
+        self.assertIn("45.6 GB/s", text)
+        self.assertIn("arithmetic intensity", text)
+
+    def test_export_csv(self):
+        self.js("change({kernel: new Set(['dot']), sort: 'rate'})")
+        self.click("#export-csv")
+        rows = list(csv.DictReader(self.downloaded("*.csv").decode().splitlines()))
+        shown = self.table()
+        self.assertEqual([(r["variant"], number(r["rate"]), number(r["time_s"])) for r in rows],
+                         [(r["variant"], number(r["rate"]), number(r["time_s"])) for r in shown])  # fmt: skip
+
+    def test_print(self):
+        self.js("dispatchEvent(new Event('beforeprint'))")
+        images = self.js(
+            "return [...document.querySelectorAll('img.print')].map((i) => i.src.length)"
+        )
+        self.assertEqual(len(images), self.js("return PLOTS.length"))
+        self.assertGreater(min(images), 2000)
+        self.js("dispatchEvent(new Event('afterprint'))")
+        self.assertEqual(self.js("return document.querySelectorAll('img.print').length"), 0)
+        self.assertTrue(self.browser.print_page().startswith("JVBER"))  # %PDF in base64
+
+    def test_themes(self):
+        ground = "return getComputedStyle(document.body).backgroundColor"
+        light = self.js(ground)
+        self.click("#theme")
+        self.click("#theme")
+        self.assertEqual(self.find("#theme").text, "Theme: dark")
+        self.assertNotEqual(self.js(ground), light)
+        until(
+            lambda: self.js(
+                "return panels.every((p) => p.entry && p.plot.background_fill_color === "
+                "getComputedStyle(document.documentElement).getPropertyValue('--plate').trim())"
+            ),
+            "dark charts",
+        )
+        until(lambda: self.points() == self.drawn(self.rows), "points in the dark")
+
+    # -- plates --
+
+    def test_plates(self):
+        for key in ("ladder", "sweep", "batch", "decode", "ratio", "trace"):
+            with self.subTest(key):
+                self.assertGreater(self.find(f"#plate-{key} .plot").rect["height"], 80)
+        options = [
+            o.text for o in self.browser.find_elements(By.CSS_SELECTOR, "#plate-trace option")
+        ]
+        self.assertEqual(options, ["cpu: core clock", "cpu: power", "cpu: load: runnable tasks",
+                                   "cpu: steal: CPU time taken by the hypervisor"])  # fmt: skip
+        highest = ("const {view} = PLOTS.find((p) => p.fileName.startsWith('sweep'));"
+                   "return view.model.y_range.end")  # fmt: skip
+        self.assertGreater(self.js(highest), 1e9)  # bytes/s
+        options = self.browser.find_elements(By.CSS_SELECTOR, "#plate-sweep option")
+        next(option for option in options if "latency" in option.text).click()
+        until(lambda: self.js(highest) < 1, "a plate in seconds")
+
+    def test_batch_curve(self):
+        """D = F = 4096, bf16 activations, int8 weights on 1.97e14 FLOP/s and 8.2e11 B/s: 136.1."""
+        below, above = self.js("""
+          const W = 8.2e11, C = 1.97e14, D = 4096, B = 8, bytes = 2*B*D + D*D + 2*B*D;
+          const row = {level: "HBM", bytes, intensity: 2*B*D*D/bytes, ridge_intensity: C/W, roof: "bandwidth/HBM",
+                       roof_flops_per_s: 2*B*D*D/bytes*W};
+          const model = batchModel({kernel: "matmul", shape: `M:${B}/N:${D}/K:${D}`, dtype: "bf16xs8", rows: [row]});
+          return [model.rate(136) / C, model.rate(137) / C];""")
+        self.assertTrue(0.999 < below < 1)
+        self.assertAlmostEqual(above, 1, places=12)
+
+    def test_words(self):
+        for script, expected in (
+            ("quantity(1.794e12, 'B/s')", "1.79 TB/s"), ("quantity(999.7e9, 'B/s')", "1.00 TB/s"),
+            ("quantity(12, 'B/s')", "12.0 B/s"), ("quantity(2.5e-9, 's')", "2.50 ns"), ("quantity(null, 's')", ""),
+            ("size(16384)", "16 KiB"), ("percent(0.643)", "64 %"), ("percent(0.012)", "1.2 %"),
+            ("plain('a\\u202eb\\n')", "a\ufffdb\ufffd"),
+        ):  # fmt: skip
+            self.assertEqual(self.js(f"return {script}"), expected)
+
+
+class Others(unittest.TestCase):
+    """Pages of folders that are hostile, incomplete, several or large."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.downloads = tempfile.mkdtemp()
+        cls.browser = chromium.start(cls.downloads)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        shutil.rmtree(cls.downloads)
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="roofline-page-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        for file in FIXTURE.iterdir():
+            shutil.copy(file, self.folder)
+
+    def open(self, *folders):
+        report(*(folders or (self.folder,)))
+        open_page(self.browser, (folders or (self.folder,))[0] / "report.html")
+        text = self.browser.find_element(By.TAG_NAME, "body").text
+        self.assertEqual(complaints(self.browser), [])
+        self.assertNotIn("could not be drawn", text)
+        return text
+
+    def js(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
+    def test_hostile_names_are_text(self):
+        for name in ("ceilings", "roofline", "sweep"):
+            rows = read(self.folder / f"{name}.csv")
+            for row in rows:
+                row["machine"] = HOSTILE
+                for column in (
+                    "kernel",
+                    "variant",
+                    "dtype",
+                    "exec_unit",
+                    "operation",
+                    "shape",
+                    "peer",
+                ):
+                    if row.get(column):
+                        row[column] += HOSTILE
+            write(self.folder / f"{name}.csv", rows)
+        (self.folder / "machine.json").write_text(json.dumps({"cpu": {"model": HOSTILE}}))
+        text = self.open()
+        self.assertIn("<img src=x onerror=", text)
+        self.assertNotIn("\u202e", text)
+        self.assertEqual(self.js("return document.title"), self.folder.name)
+        self.assertEqual(
+            self.js("return document.querySelectorAll('main img, header img').length"), 0
+        )
+        # Nothing but the page's own scripts: data, two of Bokeh, and ours.
+        self.assertEqual(
+            self.js("return document.querySelectorAll('script').length"), 3 + len(page.SCRIPTS)
+        )
+        kernel = self.js("return benchmarks[0].kernel")
+        self.assertTrue(kernel.endswith(HOSTILE), kernel)
+        self.js(
+            "change({kernel: new Set([arguments[0]]), selected: benchmarks.find((b) => b.kernel === arguments[0]).id})",
+            kernel,
+        )
+        self.assertIn("</script><script>", self.browser.find_element(By.ID, "detail").text)
+        self.assertEqual(self.js("return document.title"), self.folder.name)
+        exported = list(csv.DictReader(io.StringIO(self.js("return tableCsv()"), newline="")))
+        self.assertEqual({row["kernel"] for row in exported}, {kernel})
+        width = self.js("return document.documentElement.scrollWidth - innerWidth")
+        self.assertLessEqual(width, 0, "a long name widens the page")
+        self.assertEqual(complaints(self.browser), [])
+
+    def test_missing_parts_leave_a_note(self):
+        for gone, said in (
+            ("sweep", "no sweep.csv"),
+            ("ceilings", "No ceilings are known"),
+            ("roofline", "no roofline.csv"),
+        ):
+            with self.subTest(gone):
+                kept = (self.folder / f"{gone}.csv").read_bytes()
+                (self.folder / f"{gone}.csv").unlink()
+                text = self.open()
+                self.assertIn(said, text)
+                self.assertIn("no trace.csv", text)
+                self.assertIn("no machine.json", text)
+                (self.folder / f"{gone}.csv").write_bytes(kept)
+
+    def test_unknown_is_empty(self):
+        rows = read(self.folder / "roofline.csv")
+        for row in rows:
+            for column in ("clock_hz", "fraction_of_roof", "roof", "roof_flops_per_s", "ridge_intensity", "bound_by",
+                           "t_lower_s", "t_upper_s", "time_low_s", "time_high_s"):  # fmt: skip
+                row[column] = ""
+        write(self.folder / "roofline.csv", rows)
+        self.open()
+        cells = self.js(
+            "return [...document.querySelectorAll('#table td[data-column=clock_hz]')].map((td) => td.textContent)"
+        )
+        self.assertEqual(set(cells), {""})
+
+    def test_quiet_stands_before_as_lived(self):
+        rows = read(self.folder / "ceilings.csv")
+        lived = next(
+            r for r in rows if (r["level"], r["operation"], r["threads"]) == ("DRAM", "read", "4")
+        )
+        rows.append({**lived, "condition": "quiet", "measured": "5.5e10"})
+        lived["condition"] = "as-lived"
+        write(self.folder / "ceilings.csv", rows)
+        self.open()
+        cell = self.browser.find_element(
+            By.CSS_SELECTOR, "[data-ceiling^='bandwidth/DRAM/read'] td:nth-child(4)"
+        ).text
+        self.assertIn("55.0 GB/s", cell)
+        self.assertIn("as lived 45.6 GB/s", cell)
+        dram = self.js(
+            "return panels[0].drawn[0].memory.filter((m) => m.level === 'DRAM').map((m) => m.measured)"
+        )
+        self.assertEqual(dram, [5.5e10])
+
+    def test_several_folders(self):
+        other = Path(tempfile.mkdtemp(prefix="roofline-page-other-"))
+        self.addCleanup(shutil.rmtree, other)
+        for file in FIXTURE.iterdir():
+            shutil.copy(file, other)
+        rows = [
+            {**r, "machine": "Other CPU"}
+            for r in read(other / "ceilings.csv")
+            if r["device"] == "cpu"
+        ]
+        write(other / "ceilings.csv", rows)
+        write(
+            other / "roofline.csv",
+            [r for r in read(other / "roofline.csv") if r["device"] == "cpu"],
+        )
+        text = self.open(self.folder, other)
+        self.assertIn("Other CPU", text)
+        self.assertFalse((other / "report.html").exists())
+        self.assertEqual(
+            self.js("return panels.map((p) => [p.run.index, p.device])"),
+            [[0, "cpu"], [0, "gpu"], [1, "cpu"]],
+        )
+        tops = self.js(
+            "return panels.slice(0, 2).map((p) => p.element.getBoundingClientRect().top)"
+        )
+        self.assertEqual(tops[0], tops[1])
+        count = len(benchmarks(read(other / "roofline.csv")))
+        self.js("change({run: new Set([runs[1].label])})")
+        self.assertEqual(
+            self.js("return [visible.length, ...panels.map((p) => p.element.hidden)]"),
+            [count, True, True, False],
+        )
+
+    def test_ten_thousand_points(self):
+        """Speed is reported; it fails only where the page would be unusable."""
+        rows = [
+            r
+            for r in read(FIXTURE / "roofline.csv")
+            if r["device"] == "cpu" and r["verdict"] == "ok"
+        ]
+        groups = list(benchmarks(rows).values())
+        many = []
+        for i in range(10000):
+            slower, denser = 1 + i * 7919 % 1000 / 10, 1.5 ** (i * 104729 % 11 - 5)
+            for row in groups[i % len(groups)]:
+                row = {
+                    **row,
+                    "shape": f"{row['shape']}/i:{i}",
+                    "intensity": repr(float(row["intensity"]) * denser),
+                }
+                for column in ("achieved_flops_per_s", "achieved_bytes_per_s"):
+                    row[column] = repr(float(row[column]) / slower)
+                for column in ("time_s", "time_low_s", "time_high_s"):
+                    row[column] = repr(float(row[column]) * slower)
+                many.append(row)
+        write(self.folder / "roofline.csv", many)
+        subprocess.run([sys.executable, "-c", "import sys, page; from pathlib import Path; "
+                        "Path(sys.argv[1], 'report.html').write_text(page.build([Path(sys.argv[1])]))", self.folder],
+                       check=True, env={**os.environ, "PYTHONPATH": str(SCRIPTS)})  # fmt: skip
+        open_page(self.browser, self.folder / "report.html")
+        times = self.browser.execute_async_script("""
+          const done = arguments[0];
+          // Two frames: the first draws, the second tells that it is on the screen.
+          const drawn = () => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(r))));
+          (async () => {
+            const times = [];
+            for (const filter of [{kernel: new Set(["dot"])}, {kernel: new Set()}, {dtype: new Set(["f32"])},
+                                  {dtype: new Set()}, {q: "i:99"}, {q: ""}, {level: "L2"}, {level: "bound"}]) {
+              await drawn();
+              const start = performance.now();
+              change(filter);
+              await drawn();
+              times.push(Math.round(performance.now() - start));
+            }
+            done(times);
+          })();""")
+        self.assertEqual(self.js("return panels[0].shown.length"), 10000)
+        slow = "" if max(times) < 200 else " (more than 200 ms: a busy or slow machine?)"
+        print(f"10,000 points, filter to picture, ms: {times}{slow}")
+        self.assertLess(sorted(times)[len(times) // 2], 3000)
+        self.assertEqual(complaints(self.browser), [])
+
+
+if __name__ == "__main__":
+    BINARY = sys.argv.pop(1)
+    with tempfile.TemporaryDirectory() as probe:
+        shutil.copy(FIXTURE / "ceilings.csv", probe)
+        if not Path(probe, "report.html").exists() and "report.html" not in report(probe).replace(
+            "report.html skipped", ""
+        ):
+            print("skipped: no Python with Bokeh")
+            sys.exit(77)
+    unittest.main()
