@@ -312,7 +312,12 @@ class Runner {
     const bool told = std::any_of(fresh.begin(), fresh.end(),
                                   [](const auto& item) { return !item.second.failure.empty(); });
     if (outcome.exit_code == 1 && !told) return outcome.words(timeout);
-    if (context_.is_null() && parsed.contains("context")) context_ = parsed["context"];
+    if (context_.is_null() && parsed.contains("context")) {
+      context_ = parsed["context"];
+      // A results folder may be sent to others: no host names, no paths.
+      context_.erase("host_name");
+      context_["executable"] = unit.program.filename().string();
+    }
     for (auto& [name, result] : fresh) {
       Result& sum = results_[name];
       if (result.rows.empty()) result.failure = "the program gave no row for it";

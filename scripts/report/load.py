@@ -149,7 +149,7 @@ TEXT = frozenset(
 def table(path):
     """All of a CSV: {"columns": names, "rows": lists of texts, numbers and None}."""
     columns, rows = [], []
-    for record in _records(path, ()):
+    for record in records(path, ()):
         columns = record.columns()
         rows.append([record.text(c) if c in TEXT else _short(record.number(c)) for c in columns])
     return {"columns": columns, "rows": rows}

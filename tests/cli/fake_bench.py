@@ -158,7 +158,7 @@ def main():
                 rows.append(made)
             rows.append({"name": item["name"] + "/real_time_mean", "run_type": "aggregate",
                          "real_time": 1.0, "time_unit": "ns"})
-    out = json.dumps({"context": {"machine": "fake-box", "date": "2025-01-01T00:00:00+00:00"},
+    out = json.dumps({"context": {"machine": "fake-box", "host_name": "secret", "executable": sys.argv[0], "date": "2025-01-01T00:00:00+00:00"},
                       "benchmarks": rows}, indent=2)
     if text == "truncated":
         out = out[:len(out) // 2]
