@@ -150,8 +150,8 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
     point.verdict = !known                        ? "no-roof"
                     : above                       ? "above-roof"
                     : impossible                  ? "impossible"
-                    : row.gated() && !row.quiet() ? "not-quiet"
                     : point.fraction_of_roof > 1  ? "at-roof"
+                    : row.gated() && !row.quiet() ? "not-quiet"
                                                   : "ok";
     out.push_back(std::move(point));
   };

@@ -37,7 +37,7 @@ struct Effort {
 };
 // Samples are short: phases in which a core is shared last tens of milliseconds, and a sample that
 // is longer than they are is never quiet.
-constexpr Effort kQuick = {2, 5, 70, 8, 8, 0.002, 0.02};
+constexpr Effort kQuick = {2, 5, 45, 5, 5, 0.002, 0.02};
 constexpr Effort kFull = {3, 5, 0, 300, 300, 0.03, 0.03};
 constexpr int kFurtherRounds = 2;  // of a group, at most
 constexpr int kAttempts = 2;       // at a ceiling in doubt, beyond the first
@@ -105,6 +105,7 @@ class Runner {
   /// Measures again, within bounds, the ceilings that the results so far cast doubt on. False if it
   /// was interrupted.
   bool measure_doubtful(const Plan& plan) {
+    if (groups_.empty()) return true;  // a finished run is analysed again, not measured again
     for (int i = 0; i < kAttempts && again_left_s_ > 0; ++i) {
       const Analysis so_far = analyze_folder(folder_.path(), machine_);
       Group group{"", units_of(plan, doubtful_probes(so_far))};

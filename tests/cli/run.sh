@@ -241,4 +241,7 @@ FAKE_FAULTS=low:$probe measure low 0
 check "$folder" "{row.get('attempt', 0) for row in bench} == {0, 1, 2}"
 check "$folder" "any('below-kernel' in r['verdict'] and 'dot/avx2' in r['cause'] for r in csv('ceilings.csv'))"
 check "$folder" "any(r['verdict'] == 'above-roof' for r in csv('roofline.csv'))"
+before=$(ls "$folder"bench)
+"$roofline" run --bin bin --resume "$folder" >out.txt 2>err.txt || fail 'resume of a run with a doubtful roof'
+[ "$before" = "$(ls "$folder"bench)" ] || fail 'a finished run was measured again for its doubtful roof'
 exit $failed
