@@ -1,7 +1,7 @@
 // Idea: twelve chains of 256-bit multiply-adds; int8 by vpmaddwd and vpaddd on sign-extended pairs,
 // the fastest exact way that AVX2 has.
-// Bound: two FMA pipes; vpmaddwd likewise, its add on the other pipes. On Zen 3 the pair reaches 1.63
-// a cycle in whatever order, and two only for either half: the share of theory stays near 0.8.
+// Bound: two FMA pipes; vpmaddwd likewise, its add on the other pipes. On Zen 3 the pair reaches
+// 1.63 a cycle in whatever order, and two only for either half: the share stays near 0.8.
 // Gains over avx2_scalar: the vector width.
 #include "kernels/fma_peak/fma_peak_simd.hpp"
 #include "kernels/simd/avx2.hpp"
