@@ -41,12 +41,12 @@ def main(arguments):
     if not (load.has_module("matplotlib") or page.library()):
         return 3
     try:
-        for folder in given.folders:
-            results = load.results(folder)
+        read = {folder: load.results(folder) for folder in given.folders}
+        for folder, results in read.items():
             if not (results.ceilings or results.rows or results.sweep):
                 raise load.BadTable(f"{folder}: no rows in ceilings.csv, roofline.csv or sweep.csv")
         if load.has_module("matplotlib"):
-            _pictures(given.folders[0], load.results(given.folders[0]))
+            _pictures(given.folders[0], read[given.folders[0]])
         else:
             print("no Python with matplotlib: pictures skipped")
         if page.library():
