@@ -28,10 +28,10 @@ struct ElementBytes {
   int weight, weight_scale, kv, kv_scale;
 };
 
-/// One variant: registered kernels by name. `few` does at most its own max_m rows, `many` the rest.
+/// One variant: registered kernels by name.
 struct Kernel {
   const char* exec_unit;
-  const char *few, *many;  ///< matmul
+  const char* matmul;  ///< on weights packed before (pack:pre) where it has that
   const char *attention_bf16, *attention_s8;
   double max_flops = 0;  ///< largest step that is offered for it, FLOP; 0: any
 };

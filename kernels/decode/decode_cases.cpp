@@ -79,8 +79,8 @@ std::vector<Case> test_cases() {
   for (const char* weights : {"bf16", "bf16xs8"})
     for (const char* kv : {"bf16", "s8"}) {
       const Types types{weights, kv, {}};
-      // Sizes off every tile; few rows, and more than the kernels for few rows take; heads that
-      // share a cache and heads that do not.
+      // Sizes off every tile, rows below one and above two; heads that share a cache and heads that
+      // do not.
       const Shape small{.batch = 1,
                         .context = 5,
                         .layers = 2,

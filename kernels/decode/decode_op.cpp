@@ -53,9 +53,7 @@ struct Choice {
   const KernelInfo *product, *attend;
 };
 Choice choose(const Kernel& kernel, const Case& c) {
-  const KernelInfo& few = registered("matmul", kernel.few);
-  const std::int64_t most = static_cast<const matmul::Kernel*>(few.table)->max_m;
-  return {most == 0 || c.size("B") <= most ? &few : &registered("matmul", kernel.many),
+  return {&registered("matmul", kernel.matmul),
           &registered("attention", kv_of(c) == "s8" ? kernel.attention_s8 : kernel.attention_bf16)};
 }
 
