@@ -11,8 +11,8 @@
 #include <tuple>
 
 #include "roofline/csv.hpp"
-#include "roofline/dtype_names.hpp"
 #include "roofline/error.hpp"
+#include "roofline/machine/dtype_names.hpp"
 #include "roofline/statistics.hpp"
 
 namespace roofline {
