@@ -101,11 +101,12 @@ class Page(unittest.TestCase):
                  "peer_ratio": "", "time_s": "0.02", "time_low_s": "", "time_high_s": "",
                  "t_lower_s": "0.015", "t_upper_s": "0.03"}  # fmt: skip
         rows += [
+            {**whole, "shape": "batch:2", "time_s": "0.04"},
             whole,
             {
                 **whole,
                 "scope": "operation",
-                "parent": "decode",
+                "parent": "decode/avx2_packed/f32/batch:1/temp:warm/threads:4",
                 "kernel": "decode_mlp",
                 "time_s": "0.005",
             },
@@ -158,13 +159,13 @@ class Page(unittest.TestCase):
             self.click("#next")
 
     def drawn(self, rows):
-        """What the chart must show of some rows: as the pictures choose it."""
+        """What the chart must show of some rows: as the pictures choose it, and parts of programs."""
         folder = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder)
         shutil.copy(self.folder / "ceilings.csv", folder)
         expected = []
         for source in ("model", "counter"):
-            some = [row for row in rows if row["bytes_source"] == source]
+            some = [{**row, "parent": ""} for row in rows if row["bytes_source"] == source]
             if some:
                 write(folder / "roofline.csv", some)
                 results = load.results(folder)
