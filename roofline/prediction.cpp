@@ -38,6 +38,7 @@ Predicted part_of(const Point& point) {
   out.t_lower_s = std::max({out.t_flops_s, out.t_kv_s, out.t_parameters_s});
   out.t_upper_s = out.t_flops_s + out.t_kv_s + out.t_parameters_s;
   judge(out);
+  if (!is_main_memory(point)) out.verdict = "overhead";
   return out;
 }
 
@@ -98,7 +99,7 @@ CsvTable prediction_table(const std::vector<Predicted>& rows, const std::string&
     table.set("t_lower_s", row.t_lower_s);
     table.set("t_upper_s", row.t_upper_s);
     table.set("overhead_s", row.overhead_s());
-    table.set("error", row.error());
+    if (row.verdict != "overhead") table.set("error", row.error());
     table.set("verdict", row.verdict);
   }
   return table;

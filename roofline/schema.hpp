@@ -148,18 +148,20 @@ inline constexpr Column kPredictionColumns[] = {
     {"time_low_s", "s", "lower end of the median's 95 % interval"},
     {"time_high_s", "s", "upper end of the median's 95 % interval"},
     {"flops", "FLOP", "per step"},
-    {"parameter_bytes", "bytes", "of weights and their scales that are read in a step"},
-    {"kv_bytes", "bytes", "of the KV cache and its scales that are read in a step"},
+    {"parameter_bytes", "bytes", "of weights and their scales that are read in a step; 0 for none"},
+    {"kv_bytes", "bytes", "of the KV cache and its scales that are read in a step; 0 for none"},
     {"t_parameters_s", "s", "parameter_bytes / bandwidth of the main memory"},
     {"t_kv_s", "s", "kv_bytes / bandwidth of the main memory"},
     {"t_flops_s", "s", "flops / peak of the unit and dtype that the part issues to"},
     {"t_lower_s", "s", "a part: the largest of the three; a step: sum over its parts"},
     {"t_upper_s", "s", "sum of the three"},
     {"overhead_s", "s", "time_s - t_lower_s: what perfect overlap does not explain"},
-    {"error", "1", "time_s / t_lower_s - 1"},
+    {"error", "1", "time_s / t_lower_s - 1; empty for overhead"},
     {"verdict", "",
      "explained: between t_lower_s and t_upper_s; near: above, but within 15 % of t_lower_s; lost: "
-     "above both; impossible: below t_lower_s; all beyond 3 % of clock; no-roof: unknown"},
+     "above both; impossible: below t_lower_s; all beyond 3 % of clock; overhead: a part that "
+     "needs nothing of the main memory; no-roof: a "
+     "ceiling is unknown"},
 };
 
 /// `roofline predict sweep batch`: one row per shape and batch.

@@ -541,6 +541,16 @@ class Page(unittest.TestCase):
         next(option for option in options if "latency" in option.text).click()
         until(lambda: self.js(highest) < 1, "a plate in seconds")
 
+    def test_programs_and_their_parts(self):
+        options = self.browser.find_elements(By.CSS_SELECTOR, "#plate-decode option")
+        self.assertEqual([o.text for o in options],
+                         ["whole programs", "parts of decode/avx2_packed/f32/batch:1/warm"])  # fmt: skip
+        times = ("return PLOTS.find((p) => p.fileName.startsWith('decode')).view.model.renderers"
+                 ".map((r) => r.data_source.data.time).find((t) => t).map((t) => 1e3 * t)")  # fmt: skip
+        self.assertEqual(sorted(self.js(times)), [20, 40])
+        options[1].click()
+        until(lambda: self.js(times) == [5], "the parts of a program")
+
     def test_batch_curve(self):
         """D = F = 4096, bf16 activations, int8 weights on 1.97e14 FLOP/s and 8.2e11 B/s: 136.1."""
         below, above = self.js("""

@@ -167,7 +167,7 @@ TEST(Predictions, AreHandWorked) {
   EXPECT_EQ(rows[1].verdict, "explained");
   EXPECT_EQ(rows[2].parameter_bytes, 0);
   EXPECT_EQ(rows[2].kv_bytes, 1e7);
-  EXPECT_EQ(rows[3].verdict, "lost");
+  EXPECT_EQ(rows[3].verdict, "overhead");
   EXPECT_NEAR(rows[3].overhead_s(), 0.3e-3 - 1e-7, 1e-12);
   const std::string text = prediction_summary(rows);
   EXPECT_NE(text.find("0 of 1 steps"), std::string::npos) << text;
