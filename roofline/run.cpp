@@ -150,8 +150,8 @@ class Runner {
   /// on do not make the whole late.
   double sample_time(double elapsed_s) const {
     if (effort_.budget_s == 0) return effort_.longest_sample_s;
-    const double left = effort_.budget_s - elapsed_s -
-                        static_cast<double>(processes_left_) * kProcessCost_s;
+    const double left =
+        effort_.budget_s - elapsed_s - static_cast<double>(processes_left_) * kProcessCost_s;
     const double each = left / (static_cast<double>(benchmarks_left_) * samples() * kSampleCost);
     return std::clamp(each, effort_.shortest_sample_s, effort_.longest_sample_s);
   }

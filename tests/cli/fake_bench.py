@@ -6,7 +6,7 @@ FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a ben
   crash, hang, garbage (not JSON), truncated, nocounters, nan, exit3, silent (no row): the process
   wrong (error row, exit code 1), skip (error row, exit code 0): the row
   shared: all samples but the first take twice as long, and their windows say that a core was shared
-  low: a hundredth of the speed; lowtwice: in the first two processes only (counted in FAKE_STATE)
+  low: a hundredth of the speed; lowonce: in the first process only (counted in FAKE_STATE)
 FAKE_SLEEP=<seconds> is how long each process takes. FAKE_LIST=garbage|crash spoils --list.
 """
 import json
@@ -163,7 +163,7 @@ def main():
         elif mode == "skip":
             rows.append(error_row(item, "not on this machine"))
         elif mode != "silent":
-            slow = 100 if mode == "low" or mode == "lowtwice" and count(item) <= 2 else 1
+            slow = 100 if mode == "low" or mode == "lowonce" and count(item) <= 1 else 1
             for repetition in range(int(flag("benchmark_repetitions", "1"))):
                 made = row(item, repetition)
                 made["real_time"] *= slow
