@@ -47,8 +47,7 @@ TraceFacts read_trace(const fs::path& file, const std::string& device) {
 std::size_t gpu_index(const fs::path& folder) {
   const fs::path file = folder / "run.json";
   if (!fs::exists(file)) return 0;
-  const json run = read_json(file);
-  const std::string choice = run.is_object() ? run.value("gpu", "") : "";
+  const std::string choice = Facts(read_json(file), file.string()).text("/gpu");
   const bool index = !choice.empty() && choice.size() <= 4 &&
                      choice.find_first_not_of("0123456789") == std::string::npos;
   return index ? std::stoul(choice) : 0;

@@ -24,11 +24,12 @@ void add_causes(const std::vector<Finding>& findings, Resource& resource) {
   }
 }
 
-/// Results folders of one or two levels below a root: results/ or results/<machine>/.
-std::vector<fs::path> folders_under(const fs::path& root) {
+/// Results folders down to `depth` levels below a root: 0 for results/<machine>/, 1 for results/.
+std::vector<fs::path> folders_under(const fs::path& root, int depth) {
   std::vector<fs::path> out;
   std::error_code error;
-  fs::recursive_directory_iterator entries(root, error);
+  fs::recursive_directory_iterator entries(root, fs::directory_options::skip_permission_denied,
+                                           error);
   if (error) throw BadInput(fmt::format("cannot read {}: {}", root.string(), error.message()));
   for (auto at = begin(entries); at != end(entries); at.increment(error)) {
     if (error) break;
@@ -36,7 +37,7 @@ std::vector<fs::path> folders_under(const fs::path& root) {
     const bool results = fs::exists(at->path() / "ceilings.csv", error) &&
                          fs::exists(at->path() / "machine.json", error);
     if (results) out.push_back(at->path());
-    if (results || at.depth() >= 1) at.disable_recursion_pending();
+    if (results || at.depth() >= depth) at.disable_recursion_pending();
   }
   std::sort(out.begin(), out.end());
   return out;
@@ -94,7 +95,8 @@ Report check_folder(const fs::path& folder, const fs::path& root) {
   std::vector<Box> others;
   std::vector<std::string> notes;
   const fs::path own = fs::canonical(folder);
-  for (const fs::path& path : folders_under(root.empty() ? own.parent_path() : root)) {
+  for (const fs::path& path :
+       root.empty() ? folders_under(own.parent_path(), 0) : folders_under(root, 1)) {
     if (fs::canonical(path) == own) continue;
     try {
       if (auto other = same_machine(box, read_box(path))) others.push_back(std::move(*other));
