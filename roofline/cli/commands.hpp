@@ -7,6 +7,7 @@ namespace roofline::cli {
 
 void add_analyze(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
+void add_compare(CLI::App& app, int& exit_code);
 void add_machine(CLI::App& app, int& exit_code);
 void add_predict(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);

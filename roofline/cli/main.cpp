@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   roofline::cli::add_analyze(app, exit_code);
   roofline::cli::add_check(app, exit_code);
+  roofline::cli::add_compare(app, exit_code);
   roofline::cli::add_machine(app, exit_code);
   roofline::cli::add_predict(app, exit_code);
   roofline::cli::add_report(app, exit_code);
