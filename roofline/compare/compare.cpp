@@ -125,9 +125,9 @@ Limits limits_for(const std::vector<Run>& a, const std::vector<Run>& b) {
 }  // namespace
 
 bool Comparison::any_below(double ratio) const {
-  if (outcome.whole.real && outcome.whole.ratio < ratio) return true;
+  if (outcome.whole.real && outcome.whole.ratio.value < ratio) return true;
   return std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
-    return entry.difference.real && entry.difference.own_ratio < ratio;
+    return entry.difference.real && entry.difference.own.value < ratio;
   });
 }
 

@@ -18,6 +18,8 @@ constexpr std::size_t kEnoughForSpread = 8;
 /// Scale of Student's t with 3 degrees of freedom: its median absolute value is 0.7649.
 constexpr double kT3MedianAbs = 0.7649;
 constexpr double kT3Quantile = 3.1824;  ///< of 0.975
+/// Of the chance of a false alarm, what is spent on the whole; the rest is for single quantities.
+constexpr double kShareOfWhole = 0.2;
 /// Two copies of one folder do not prove that runs agree: no run resolves less.
 constexpr double kLeastSpread = 1e-3;
 
@@ -47,7 +49,7 @@ double mean(const std::vector<double>& values) {
 }
 
 /// Hodges and Lehmann's shift of b against a, and its 95 % interval.
-Difference shift(const std::vector<double>& a, const std::vector<double>& b) {
+Ratio shift(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> pairs;
   for (const double x : a) {
     for (const double y : b) pairs.push_back(y - x);
@@ -56,8 +58,8 @@ Difference shift(const std::vector<double>& a, const std::vector<double>& b) {
   const std::vector<double> below = mann_whitney_distribution(a.size(), b.size());
   std::size_t k = 0;
   while (k < below.size() && below[k] <= 0.025) ++k;
-  Difference out;
-  out.ratio = std::exp(median(pairs));
+  Ratio out;
+  out.value = std::exp(median(pairs));
   out.low = k == 0 ? std::nan("") : std::exp(pairs[k - 1]);
   out.high = k == 0 ? std::nan("") : std::exp(pairs[pairs.size() - k]);
   return out;
@@ -90,15 +92,19 @@ bool large(double ratio, const Limits& limits) {
   return std::abs(std::log(ratio)) >= std::log1p(limits.minimum_effect);
 }
 
-void correct(Outcome& out, std::vector<double> p, bool whole, const Limits& limits) {
-  p = holm(p);
+/// `whole` is the p value of what all have in common; NaN if it was not tested.
+void correct(Outcome& out, const std::vector<double>& p, double whole, const Limits& limits) {
+  const double share = std::isnan(whole) ? 0 : kShareOfWhole;
+  const std::vector<double> corrected = holm(p);
   for (std::size_t i = 0; i < out.each.size(); ++i) {
-    out.each[i].p = p[i];
-    out.each[i].real = p[i] < limits.family_error && large(out.each[i].own_ratio, limits);
+    Difference& each = out.each[i];
+    each.p = std::min(1.0, corrected[i] / (1 - share));
+    each.real = each.p < limits.family_error && large(each.own.value, limits);
   }
-  if (!whole) return;
-  out.whole.p = p.back();
-  out.whole.real = p.back() < limits.family_error && large(out.whole.ratio, limits);
+  if (std::isnan(whole)) return;
+  out.whole.own = out.whole.ratio;
+  out.whole.p = std::min(1.0, whole / share);
+  out.whole.real = out.whole.p < limits.family_error && large(out.whole.ratio.value, limits);
 }
 
 Outcome by_ranks(const std::vector<Quantity>& quantities, const Limits& limits) {
@@ -111,16 +117,20 @@ Outcome by_ranks(const std::vector<Quantity>& quantities, const Limits& limits) 
   std::vector<double> p;
   for (const Quantity& quantity : quantities) {
     const Quantity own = without(quantity, effects);
-    Difference difference = shift(quantity.a, quantity.b);
-    difference.own_ratio = shift(own.a, own.b).ratio;
     p.push_back(mann_whitney_p(own.a, own.b));
-    out.each.push_back(difference);
+    out.each.push_back({shift(quantity.a, quantity.b), shift(own.a, own.b)});
   }
-  const bool whole = quantities.size() >= kEnoughForCommon;
-  out.whole = shift(whole_a, whole_b);
-  if (whole) p.push_back(mann_whitney_p(whole_a, whole_b));
-  correct(out, std::move(p), whole, limits);
+  double whole_p = kUnknown;
+  if (quantities.size() >= kEnoughForCommon) {
+    out.whole.ratio = shift(whole_a, whole_b);
+    whole_p = mann_whitney_p(whole_a, whole_b);
+  }
+  correct(out, p, whole_p, limits);
   return out;
+}
+
+Ratio around(double log, double error) {
+  return {std::exp(log), std::exp(log - kT3Quantile * error), std::exp(log + kT3Quantile * error)};
 }
 
 Outcome by_spread(const std::vector<Quantity>& quantities, const Limits& limits) {
@@ -135,22 +145,19 @@ Outcome by_spread(const std::vector<Quantity>& quantities, const Limits& limits)
   for (std::size_t i = 0; i < logs.size(); ++i) {
     const double error = std::hypot(out.spread, quantities[i].error);
     p.push_back(t3_p((logs[i] - common) / error));
-    Difference difference;
-    difference.ratio = std::exp(logs[i]);
-    difference.own_ratio = std::exp(logs[i] - common);
-    difference.low = std::exp(logs[i] - kT3Quantile * error);
-    difference.high = std::exp(logs[i] + kT3Quantile * error);
-    out.each.push_back(difference);
+    out.each.push_back({around(logs[i], error), around(logs[i] - common, error)});
   }
-  out.whole.ratio = std::exp(common);
-  out.whole.low = std::exp(common - kT3Quantile * limits.host_whole_spread);
-  out.whole.high = std::exp(common + kT3Quantile * limits.host_whole_spread);
-  const double tests = static_cast<double>(logs.size() + (many ? 1 : 0));
+  double whole_p = kUnknown;
+  if (many) {
+    out.whole.ratio = around(common, limits.host_whole_spread);
+    whole_p = t3_p(common / limits.host_whole_spread);
+  }
+  correct(out, p, whole_p, limits);
   double t = 1;
-  while (t3_p(t) * tests >= limits.family_error) t *= 1.01;
+  while (t3_p(t) * static_cast<double>(p.size()) >= limits.family_error * (1 - kShareOfWhole)) {
+    t *= 1.01;
+  }
   out.smallest = std::min(std::exp(-t * out.spread), 1 / (1 + limits.minimum_effect));
-  if (many) p.push_back(t3_p(common / limits.host_whole_spread));
-  correct(out, std::move(p), many, limits);
   return out;
 }
 
@@ -159,7 +166,7 @@ Outcome by_spread(const std::vector<Quantity>& quantities, const Limits& limits)
 Outcome differences(const std::vector<Quantity>& quantities, const Limits& limits) {
   if (quantities.empty()) return {};
   const std::size_t n = quantities.front().a.size(), m = quantities.front().b.size();
-  const double tests = static_cast<double>(quantities.size() + 1);
+  const double tests = static_cast<double>(quantities.size()) / (1 - kShareOfWhole);
   return least_p(n, m) * tests < limits.family_error ? by_ranks(quantities, limits)
                                                      : by_spread(quantities, limits);
 }

@@ -14,13 +14,16 @@
 // with 3 degrees of freedom. Only large differences can be found so; how large is said.
 //
 // What all quantities of a run have in common (a clock, a neighbour) is taken out and judged once,
-// as a difference of the whole. All p values are corrected by Holm's method.
+// as a difference of the whole. The others' p values are corrected by Holm's method; a fifth of the
+// chance of a false alarm is kept for the whole.
 #pragma once
 
-#include <string>
+#include <limits>
 #include <vector>
 
 namespace roofline::compare {
+
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// Logarithms of speeds, one a run.
 struct Quantity {
@@ -28,12 +31,16 @@ struct Quantity {
   double error = 0;  ///< standard error of mean(b) - mean(a) within the runs
 };
 
+/// A ratio and its 95 % interval, which is NaN if there are too few runs for one.
+struct Ratio {
+  double value = kUnknown, low = kUnknown, high = kUnknown;
+};
+
 struct Difference {
-  double ratio = 1;          ///< speed of B / speed of A
-  double low = 0, high = 0;  ///< 95 % interval; NaN if there are too few runs for one
-  double own_ratio = 1;      ///< without what all quantities have in common
-  double p = 1;              ///< of own_ratio, corrected
-  bool real = false;         ///< p and own_ratio are both beyond the limits
+  Ratio ratio;        ///< speed of B / speed of A
+  Ratio own;          ///< without what all quantities have in common
+  double p = 1;       ///< of `own`, corrected
+  bool real = false;  ///< p and `own` are both beyond the limits
 };
 
 enum class Method { kMannWhitney, kSpreadOfAll, kSpreadByHost };

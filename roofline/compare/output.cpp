@@ -12,30 +12,31 @@ namespace {
 
 using nlohmann::json;
 
-std::string interval(const Difference& d) {
-  if (std::isnan(d.low) || std::isnan(d.high)) return "-";
-  return fmt::format("{:.3f} to {:.3f}", d.low, d.high);
+std::string shown(const Ratio& r) {
+  if (std::isnan(r.low) || std::isnan(r.high)) return fmt::format("{:.3f}", r.value);
+  return fmt::format("{:.3f} [{:.3f} {:.3f}]", r.value, r.low, r.high);
 }
 
 /// The real differences first, the slowest ahead.
-std::vector<Entry> shown(const Comparison& comparison, const char* kind, bool all) {
+std::vector<Entry> sorted(const Comparison& comparison, const char* kind, bool all) {
   std::vector<Entry> out;
   std::copy_if(comparison.entries.begin(), comparison.entries.end(), std::back_inserter(out),
                [&](const Entry& e) { return e.kind == kind && (all || e.difference.real); });
   std::stable_sort(out.begin(), out.end(), [](const Entry& x, const Entry& y) {
     if (x.difference.real != y.difference.real) return x.difference.real;
-    return x.difference.real && x.difference.own_ratio < y.difference.own_ratio;
+    return x.difference.real && x.difference.own.value < y.difference.own.value;
   });
   return out;
 }
 
 std::string table(const std::vector<Entry>& entries, const char* head) {
-  std::vector<std::vector<std::string>> rows = {{head, "", "A", "B", "B/A", "95 %", "own", "p"}};
+  std::vector<std::vector<std::string>> rows = {
+      {head, "", "A", "B", "B/A [95 %]", "own [95 %]", "p"}};
   for (const Entry& e : entries) {
     const Difference& d = e.difference;
     rows.push_back({printable(e.name), d.real ? "REAL" : "", with_prefix(e.a, e.unit),
-                    with_prefix(e.b, e.unit), fmt::format("{:.3f}", d.ratio), interval(d),
-                    fmt::format("{:.3f}", d.own_ratio), fmt::format("{:.2g}", d.p)});
+                    with_prefix(e.b, e.unit), shown(d.ratio), shown(d.own),
+                    fmt::format("{:.2g}", d.p)});
   }
   return aligned(rows, 2);
 }
@@ -68,9 +69,12 @@ const char* name_of(Method method) {
 
 json known(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
+json of_ratio(const Ratio& r) {
+  return {{"value", known(r.value)}, {"low", known(r.low)}, {"high", known(r.high)}};
+}
+
 json of_difference(const Difference& d) {
-  return {{"ratio", known(d.ratio)},         {"low", known(d.low)}, {"high", known(d.high)},
-          {"own_ratio", known(d.own_ratio)}, {"p", known(d.p)},     {"real", d.real}};
+  return {{"ratio", of_ratio(d.ratio)}, {"own", of_ratio(d.own)}, {"p", d.p}, {"real", d.real}};
 }
 
 }  // namespace
@@ -79,7 +83,7 @@ std::string text_of(const Comparison& c) {
   std::string out = fmt::format("A      {} ({} {})\nB      {} ({} {})\ntest   {}\n\n", c.a,
                                 c.runs_a, c.runs_a == 1 ? "run" : "runs", c.b, c.runs_b,
                                 c.runs_b == 1 ? "run" : "runs", test_text(c));
-  const auto ceilings = shown(c, "ceiling", true), benchmarks = shown(c, "benchmark", false);
+  const auto ceilings = sorted(c, "ceiling", true), benchmarks = sorted(c, "benchmark", false);
   if (!ceilings.empty()) out += table(ceilings, "ceiling") + "\n";
   if (!benchmarks.empty()) out += table(benchmarks, "benchmark") + "\n";
   const auto real = std::count_if(c.entries.begin(), c.entries.end(),
@@ -88,8 +92,10 @@ std::string text_of(const Comparison& c) {
       "{} of {} differences are real (B/A: speed, above 1 B is faster; own: without "
       "what all have in common)\n",
       real, c.entries.size());
-  out += fmt::format("all together: {:.3f} [{}]{}\n", c.outcome.whole.ratio,
-                     interval(c.outcome.whole), c.outcome.whole.real ? ", REAL" : "");
+  if (!std::isnan(c.outcome.whole.ratio.value)) {
+    out += fmt::format("all together: {}{}\n", shown(c.outcome.whole.ratio),
+                       c.outcome.whole.real ? ", REAL" : "");
+  }
   if (c.only_a + c.only_b > 0) {
     out +=
         fmt::format("not compared: {} that not every run of A has, {} of B\n", c.only_b, c.only_a);
