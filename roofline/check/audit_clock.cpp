@@ -45,7 +45,8 @@ Finding application_clock(const Box& box) {
   return out;
 }
 
-void audit_gpu(const Box& box, std::vector<Finding>& out) {
+std::vector<Finding> audit_gpu(const Box& box) {
+  std::vector<Finding> out;
   out.push_back(power_limit(box));
   out.push_back(reasons(box, "power-cap", "held back by the power limit", kPowerCap, Grade::kNote));
   out.push_back(reasons(box, "thermal", "slowed down by heat", kThermal, Grade::kWarn));
@@ -54,6 +55,7 @@ void audit_gpu(const Box& box, std::vector<Finding>& out) {
   out.push_back(reasons(box, "clock-locked", "held back by a clock that somebody has set",
                         kApplicationClock, Grade::kWarn));
   out.push_back(application_clock(box));
+  return out;
 }
 
 Finding base_clock(const Box& box) {
@@ -85,7 +87,8 @@ Finding clock_limit(const Box& box) {
   return out;
 }
 
-void audit_cpu(const Box& box, std::vector<Finding>& out) {
+std::vector<Finding> audit_cpu(const Box& box) {
+  std::vector<Finding> out;
   const std::string governor = box.machine.text("/state/governor");
   const bool good = governor == "performance";
   out.push_back({governor.empty() ? Grade::kUnknown
@@ -104,15 +107,13 @@ void audit_cpu(const Box& box, std::vector<Finding>& out) {
                  {"cpu/compute", "cpu/bandwidth"}});
   out.push_back(base_clock(box));
   out.push_back(clock_limit(box));
+  return out;
 }
 
 }  // namespace
 
-std::vector<Finding> audit_clock(const Box& box) {
-  std::vector<Finding> out;
-  if (box.has("gpu")) audit_gpu(box, out);
-  if (box.has("cpu")) audit_cpu(box, out);
-  return out;
+std::vector<Finding> audit_clock(const Box& box, const std::string& device) {
+  return device == "gpu" ? audit_gpu(box) : audit_cpu(box);
 }
 
 }  // namespace roofline::check

@@ -61,13 +61,9 @@ Finding huge_pages(const Box& box) {
 
 }  // namespace
 
-std::vector<Finding> audit_memory(const Box& box) {
-  std::vector<Finding> out;
-  if (box.has("gpu")) {
-    for (const auto audit : {ecc, memory_clock, remapped_rows}) out.push_back(audit(box));
-  }
-  if (box.has("cpu")) out.push_back(huge_pages(box));
-  return out;
+std::vector<Finding> audit_memory(const Box& box, const std::string& device) {
+  if (device == "cpu") return {huge_pages(box)};
+  return {ecc(box), memory_clock(box), remapped_rows(box)};
 }
 
 }  // namespace roofline::check

@@ -85,12 +85,9 @@ Finding quota(const Box& box) {
 
 }  // namespace
 
-std::vector<Finding> audit_sharing(const Box& box) {
-  std::vector<Finding> out;
-  if (box.has("gpu")) out.push_back(gpu_processes(box));
-  if (!box.has("cpu")) return out;
-  for (const auto audit : {load, steal, shared_cores, quota}) out.push_back(audit(box));
-  return out;
+std::vector<Finding> audit_sharing(const Box& box, const std::string& device) {
+  if (device == "gpu") return {gpu_processes(box)};
+  return {load(box), steal(box), shared_cores(box), quota(box)};
 }
 
 }  // namespace roofline::check

@@ -22,7 +22,8 @@ Finding held_against(const char* name, const char* what, double seen, double adv
   return out;
 }
 
-void audit_gpu(const Box& box, std::vector<Finding>& out) {
+std::vector<Finding> audit_gpu(const Box& box) {
+  std::vector<Finding> out;
   const auto limit = [](const char* name) { return Thresholds::get().limit(name); };
   const specs::Chip none;
   const specs::Chip& chip = box.chip ? *box.chip : none;
@@ -48,9 +49,11 @@ void audit_gpu(const Box& box, std::vector<Finding>& out) {
                  "vgpu",
                  vgpu ? "a virtual GPU: the board is shared with others" : "GPU virtualisation",
                  {"gpu/"}});
+  return out;
 }
 
-void audit_cpu(const Box& box, std::vector<Finding>& out) {
+std::vector<Finding> audit_cpu(const Box& box) {
+  std::vector<Finding> out;
   const auto usable = box.machine.size("/usable/cpus");
   const double cores = box.machine.number("/cpu/physical_cores");
   Finding set{Grade::kUnknown, "fewer-cores", "usable cores", {"cpu/"}};
@@ -69,15 +72,13 @@ void audit_cpu(const Box& box, std::vector<Finding>& out) {
     threads.text = fmt::format("measured with {} threads of {} that are usable", most, allowed);
   }
   out.push_back(threads);
+  return out;
 }
 
 }  // namespace
 
-std::vector<Finding> audit_size(const Box& box) {
-  std::vector<Finding> out;
-  if (box.has("gpu")) audit_gpu(box, out);
-  if (box.has("cpu")) audit_cpu(box, out);
-  return out;
+std::vector<Finding> audit_size(const Box& box, const std::string& device) {
+  return device == "gpu" ? audit_gpu(box) : audit_cpu(box);
 }
 
 }  // namespace roofline::check

@@ -64,8 +64,14 @@ Report check(const Box& box, const std::vector<Box>& others) {
   Report out;
   out.machine = box.machine.text("/name");
   out.folder = box.folder;
-  for (const auto audit : {audit_size, audit_clock, audit_sharing, audit_memory, audit_link}) {
-    for (Finding& finding : audit(box)) out.findings.push_back(std::move(finding));
+  for (const char* device : {"gpu", "cpu"}) {
+    if (!box.has(device)) continue;
+    for (const auto audit : {audit_size, audit_clock, audit_sharing, audit_memory, audit_link}) {
+      for (Finding& finding : audit(box, device)) {
+        finding.device = device;
+        out.findings.push_back(std::move(finding));
+      }
+    }
   }
   if (box.has("gpu") && !box.chip) {
     out.notes.push_back(

@@ -19,6 +19,7 @@ struct Finding {
   std::string text;  ///< one line; of an unknown what would have to be known
   /// Keys of the resources that it can hold back, or what they begin with ("gpu/compute").
   std::vector<std::string> explains;
+  std::string device{};  ///< cpu or gpu
 };
 
 }  // namespace roofline::check

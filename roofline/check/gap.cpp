@@ -34,6 +34,7 @@ std::vector<Factor> take_apart(const Box& box, const Resource& resource) {
     add(out, "memory clock", box.gpu.number("/memory_clock_max_hz"), resource.advertised_clock_hz,
         "Hz");
   }
+  if (out.empty()) return out;
   double known = 1;
   for (const Factor& factor : out) known *= factor.share;
   out.push_back({resource.of_advertised / known, "the rest"});

@@ -116,6 +116,7 @@ json of_resource(const Resource& r) {
     gap.push_back({{"share", known(factor.share)}, {"text", factor.text}});
   }
   return {{"key", r.key()},
+          {"id", c.id()},
           {"device", c.device},
           {"resource", c.resource},
           {"level", known(c.level)},
@@ -162,8 +163,11 @@ json json_of(const Report& report) {
               {"findings", json::array()},       {"notes", report.notes}};
   for (const Resource& r : report.resources) out["resources"].push_back(of_resource(r));
   for (const Finding& f : report.findings) {
-    out["findings"].push_back(
-        {{"name", f.name}, {"grade", word(f.grade)}, {"text", f.text}, {"explains", f.explains}});
+    out["findings"].push_back({{"device", f.device},
+                               {"name", f.name},
+                               {"grade", word(f.grade)},
+                               {"text", f.text},
+                               {"explains", f.explains}});
   }
   return out;
 }
