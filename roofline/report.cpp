@@ -103,6 +103,8 @@ Drawn draw(const std::vector<fs::path>& results_dirs, const fs::path& page) {
     }
     arguments.push_back(fs::absolute(folder).string());
   }
+  const auto program = fs::read_symlink("/proc/self/exe", fault);
+  if (!fault) arguments.insert(arguments.end(), {"--roofline", program.string()});
   if (!page.empty()) arguments.insert(arguments.end(), {"--out", fs::absolute(page).string()});
   return run_script("report.py", arguments, "no pictures, no page");
 }

@@ -6,6 +6,8 @@
 namespace roofline::cli {
 
 void add_analyze(CLI::App& app, int& exit_code);
+void add_check(CLI::App& app, int& exit_code);
+void add_compare(CLI::App& app, int& exit_code);
 void add_machine(CLI::App& app, int& exit_code);
 void add_predict(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);

@@ -33,6 +33,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = 0;
   roofline::cli::add_analyze(app, exit_code);
+  roofline::cli::add_check(app, exit_code);
+  roofline::cli::add_compare(app, exit_code);
   roofline::cli::add_machine(app, exit_code);
   roofline::cli::add_predict(app, exit_code);
   roofline::cli::add_report(app, exit_code);

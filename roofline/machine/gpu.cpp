@@ -122,6 +122,8 @@ json read_device(const Nvml& nvml, unsigned index, Device device) {
   const auto watts = [&](const char* query) {
     return scaled(nvml.get<unsigned>(query, device), 1e-3);
   };
+  gpu["application_clock_hz"] = clock("nvmlDeviceGetApplicationsClock", kClockSm);
+  gpu["application_clock_default_hz"] = clock("nvmlDeviceGetDefaultApplicationsClock", kClockSm);
   gpu["power_limit_w"] = watts("nvmlDeviceGetEnforcedPowerLimit");
   gpu["power_limit_default_w"] = watts("nvmlDeviceGetPowerManagementDefaultLimit");
   gpu["power_now_w"] = watts("nvmlDeviceGetPowerUsage");
@@ -142,6 +144,12 @@ json read_device(const Nvml& nvml, unsigned index, Device device) {
     constexpr const char* kModes[] = {"none", "passthrough", "vgpu", "vgpu-host", "vsga-host"};
     gpu["virtualisation"] = kModes[std::min(virtualisation.get<unsigned>(), 4u)];
   }
+  unsigned correctable = 0, uncorrectable = 0, waiting = 0, failed = 0;
+  const bool remaps = nvml.call<int(Device, unsigned*, unsigned*, unsigned*, unsigned*)>(
+                          "nvmlDeviceGetRemappedRows", device, &correctable, &uncorrectable,
+                          &waiting, &failed) == kSuccess;
+  gpu["remapped_rows_uncorrectable"] = remaps ? json(uncorrectable) : json(nullptr);
+  gpu["remapping_failed"] = remaps ? json(failed != 0) : json(nullptr);
   gpu["pcie_generation"] = nvml.get<unsigned>("nvmlDeviceGetCurrPcieLinkGeneration", device);
   gpu["pcie_generation_max"] = nvml.get<unsigned>("nvmlDeviceGetMaxPcieLinkGeneration", device);
   gpu["pcie_width"] = nvml.get<unsigned>("nvmlDeviceGetCurrPcieLinkWidth", device);

@@ -2,6 +2,7 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -36,6 +37,14 @@ json flag(const std::optional<std::string>& line, std::string_view on) {
 json boost(const fs::path& cpu) {
   if (const auto no_turbo = read_line(cpu / "intel_pstate/no_turbo")) return *no_turbo == "0";
   return flag(read_line(cpu / "cpufreq/boost"), "1");
+}
+
+/// The lowest of what policy and firmware allow, in Hz.
+json clock_limit(const fs::path& frequency) {
+  const json policy = number_in(frequency / "scaling_max_freq", 1e3);
+  const json firmware = number_in(frequency / "bios_limit", 1e3);
+  if (policy.is_null() || firmware.is_null()) return policy.is_null() ? firmware : policy;
+  return std::min(policy.get<double>(), firmware.get<double>());
 }
 
 json container(const fs::path& root) {
@@ -106,6 +115,8 @@ json read_state(const Processor& processor, const fs::path& root) {
   state["governor"] = text_or_null(read_line(cpu / "cpu0/cpufreq/scaling_governor"));
   state["frequency_driver"] = text_or_null(read_line(cpu / "cpu0/cpufreq/scaling_driver"));
   state["boost"] = boost(cpu);
+  state["clock_max_hz"] = number_in(cpu / "cpu0/cpufreq/cpuinfo_max_freq", 1e3);
+  state["clock_limit_hz"] = clock_limit(cpu / "cpu0/cpufreq");
   state["smt_active"] = flag(read_line(cpu / "smt/active"), "1");
   state["transparent_huge_pages"] = text_or_null(bracketed(read_line(mm / "enabled").value_or("")));
   state["huge_page_defrag"] = text_or_null(bracketed(read_line(mm / "defrag").value_or("")));

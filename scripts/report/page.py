@@ -10,6 +10,7 @@ import importlib.util
 import json
 import re
 import string
+import subprocess
 from pathlib import Path
 
 import load
@@ -51,7 +52,20 @@ def _calls(folder):
     return calls
 
 
-def _run(folder):
+def _verdicts(folder, roofline):
+    """What `roofline check` says, without names of folders: the page is made to be sent."""
+    if not (roofline and (folder / "machine.json").exists() and (folder / "ceilings.csv").exists()):
+        return None
+    done = subprocess.run(
+        [roofline, "check", "--json", folder], capture_output=True, text=True, check=False
+    )
+    if done.returncode not in (0, 1):
+        return None
+    report = json.loads(done.stdout)
+    return {key: report[key] for key in ("verdict", "resources", "findings")}
+
+
+def _run(folder, roofline):
     tables, notes = {}, []
     for name in ("ceilings", "roofline", "sweep", "trace"):
         path = folder / f"{name}.csv"
@@ -63,6 +77,7 @@ def _run(folder):
         "folder": folder.resolve().name,
         "date": date.group() if date else "",
         "machine": load.json_file(folder / "machine.json"),
+        "check": _verdicts(folder, roofline),
         "tables": tables,
         "calls": _calls(folder),
         "notes": notes,
@@ -86,10 +101,13 @@ def _script(path):
     return f"<script>\n{text}</script>"
 
 
-def build(folders):
-    """The page of one or more results folders, as text. Throws BadTable."""
+def build(folders, roofline=None):
+    """The page of one or more results folders, as text; `roofline` is the program that judges them.
+
+    Throws BadTable.
+    """
     bokeh = library()
-    runs = [_run(folder) for folder in folders]
+    runs = [_run(folder, roofline) for folder in folders]
     titles = [run["folder"] for run in runs]
     parts = {
         "title": html.escape(", ".join(titles)),

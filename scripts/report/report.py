@@ -1,8 +1,8 @@
 """Draws the pictures of a results folder and writes its page.
 
-usage: report.py DIR [DIR…] [--out PAGE.html]
+usage: report.py DIR [DIR…] [--out PAGE.html] [--roofline PROGRAM]
 Pictures go into the first folder, and so does report.html unless --out names another file; further
-folders are shown beside it on the page. Prints `wrote PATH` per file and one line per part that is
+folders are shown beside it on the page. PROGRAM's `check` gives the verdicts on the page. Prints `wrote PATH` per file and one line per part that is
 left out. Exit codes: 2 an unusable folder or CSV, one line on stderr; 3 this Python has neither
 matplotlib nor Bokeh.
 """
@@ -34,6 +34,7 @@ def _arguments(arguments):
     parser = argparse.ArgumentParser(prog="report.py")
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--roofline", type=Path)
     return parser.parse_args(arguments)
 
 
@@ -53,7 +54,7 @@ def main(arguments):
         else:
             print("no Python with matplotlib: pictures skipped")
         if page.library():
-            html = page.build(given.folders)
+            html = page.build(given.folders, given.roofline)
             write(given.out or given.folders[0] / "report.html", html.encode())
         else:
             print("no Python with Bokeh: report.html skipped")

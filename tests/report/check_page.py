@@ -232,7 +232,7 @@ class Page(unittest.TestCase):
                  self.browser.find_elements(By.CSS_SELECTOR, "[data-ceiling]")}  # fmt: skip
         # From the fixture's ceilings.csv: theory 441.6e9, measured 430.56e9, 97.5 %.
         text = cells["compute/f32/fma_peak/simd-avx2/threads:4"]
-        for part in ("442 GFLOP/s", "431 GFLOP/s", "98 % of theory", "ok"):
+        for part in ("442 GFLOP/s", "431 GFLOP/s", "98 % of theory", "✓ PASS"):
             self.assertIn(part, text)
         best = max(float(r["achieved_flops_per_s"]) for r in self.rows if r["device"] == "cpu"
                    and "compute/f32/fma_peak/simd-avx2/threads:4" == r["roof"] and r["verdict"] == "ok")  # fmt: skip
@@ -242,6 +242,39 @@ class Page(unittest.TestCase):
         text = cells["compute/bf16/fma_peak/wgmma/threads:1"]
         for part in ("989 TFLOP/s", "800 TFLOP/s", "81 % of advertised"):
             self.assertIn(part, text)
+
+    def test_verdicts_of_check(self):
+        """What `roofline check` says: a badge and its causes, findings below, nothing it does not tell."""
+        folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        run = folder / "run"
+        shutil.copytree(HERE.parent / "check" / "made-up-h100", run)
+        machine = json.loads((run / "machine.json").read_text())
+        machine["gpu"]["devices"][0].update(power_limit_w=350, pcie_width=8)
+        (run / "machine.json").write_text(json.dumps(machine))
+        rows = read(run / "ceilings.csv")
+        for row in rows:
+            if (row["dtype"], row["exec_unit"]) == ("bf16", "wgmma"):
+                row.update(measured="532e12", measured_low="530e12", measured_high="535e12", clock_hz="1.2e9")
+            if row["operation"] == "h2d":
+                row.update(measured="25e9", measured_low="24e9", measured_high="26e9")
+        write(run / "ceilings.csv", rows)
+        report(run)
+        open_page(self.browser, run / "report.html")
+        row = self.find("[data-ceiling='compute/bf16/fma_peak/wgmma/threads:1']")
+        self.assertEqual(row.find_element(By.CSS_SELECTOR, ".badge.bad").text, "✗ FAIL")
+        title = row.find_element(By.CSS_SELECTOR, ".badge").get_attribute("title")
+        self.assertIn("power-limit-lowered; 54 % of advertised = 100 % SMs (132 of 132)", title)
+        passed = self.find("[data-ceiling='compute/f32/fma_peak/cuda-core/threads:1']")
+        self.assertEqual(passed.find_element(By.CSS_SELECTOR, ".badge.good").text, "✓ PASS")
+        level = self.find("[data-ceiling='bandwidth/L2/read/cuda-core/threads:1']")
+        self.assertEqual(level.find_element(By.CSS_SELECTOR, ".badge.unknown").text, "UNKNOWN")
+        self.assertEqual(self.find(".findings").text.split("\n"), [
+            "✗ FAIL bf16 wgmma: power-limit-lowered; 54 % of advertised = 100 % SMs (132 of 132) × "
+            "66 % clock (1.20 GHz of 1.83 GHz) × 82 % the rest",
+            "✗ FAIL pinned h2d: pcie-width",
+            "⚠ WARN power limit 350 W, the board's default is 700 W", "⚠ WARN PCIe x8 of x16"])  # fmt: skip
+        self.assertNotIn(str(folder), (run / "report.html").read_text())
 
     def test_table_equals_csv(self):
         groups = benchmarks(self.rows)

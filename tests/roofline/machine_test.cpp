@@ -232,9 +232,14 @@ TEST(State, OfAMadeUpSystem) {
   root.write("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
   root.write("proc/loadavg", "1.50 1.00 0.50 1/200 4242\n");
   root.write("proc/1/environ", std::string("A=1\0container=lxc\0", 18));
+  root.write("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3500000");
+  root.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "3000000");
+  root.write("sys/devices/system/cpu/cpu0/cpufreq/bios_limit", "2000000");
   const auto state = read_state(Processor{}, root.path());
   EXPECT_EQ(state.at("governor"), "powersave");
   EXPECT_EQ(state.at("boost"), false);
+  EXPECT_EQ(state.at("clock_max_hz"), 3.5e9);
+  EXPECT_EQ(state.at("clock_limit_hz"), 2e9);
   EXPECT_EQ(state.at("smt_active"), true);
   EXPECT_EQ(state.at("transparent_huge_pages"), "always");
   EXPECT_EQ(state.at("load_average").at(0), 1.5);
@@ -277,6 +282,10 @@ TEST(Gpu, FactsThroughNvml) {
   EXPECT_EQ(gpu.at("ecc"), true);
   EXPECT_EQ(gpu.at("mig"), false);
   EXPECT_EQ(gpu.at("pcie_width"), 16);
+  EXPECT_EQ(gpu.at("application_clock_hz"), 1.41e9);
+  EXPECT_TRUE(gpu.at("application_clock_default_hz").is_null());
+  EXPECT_EQ(gpu.at("remapped_rows_uncorrectable"), 2);
+  EXPECT_EQ(gpu.at("remapping_failed"), true);
   EXPECT_EQ(gpu.at("processes"), 3);               // 2 compute, 1 graphics
   EXPECT_TRUE(gpu.at("temperature_c").is_null());  // this driver lacks the query
   EXPECT_EQ(specs::chip_of_device(gpu.at("name").get<std::string>())->name, "h100-sxm");

@@ -146,6 +146,7 @@ function makeRun(embedded, index) {
     folder: embedded.folder,
     date: embedded.date,
     machine: embedded.machine,
+    check: embedded.check,
     notes: embedded.notes,
     calls: embedded.calls,
     ceilings: objects(embedded.tables.ceilings),

@@ -61,6 +61,42 @@ function verdictBadge(verdict, cause) {
       good ? "✓ ok" : `⚠ ${plain(verdict)}`);
 }
 
+const GRADES = {
+  PASS: ["good", "✓"],
+  WARN: ["doubt", "⚠"],
+  FAIL: ["bad", "✗"]
+};
+
+function gradeBadge(grade, title) {
+  const [look, sign] = GRADES[grade] ?? ["unknown", ""];
+  return el(
+      "span", {class: `badge ${look}`, title: title || null}, `${sign} ${plain(grade)}`.trim());
+}
+
+// What `roofline check` says of a ceiling.
+function judged(run, ceiling) {
+  return run.check?.resources.find((r) => r.device === ceiling.device && r.id === ceiling.id);
+}
+
+function gapWords(resource) {
+  const parts = resource.gap.map((factor) => `${percent(factor.share)} ${factor.text}`);
+  return parts.length ? `${percent(resource.of_advertised)} of advertised = ${parts.join(" × ")}` :
+                        "";
+}
+
+function resourceWords(resource) {
+  const what = resource.resource === "compute" ? `${resource.dtype} ${resource.exec_unit}` :
+                                                 `${resource.level} ${resource.operation}`;
+  return `${what}: ${resource.causes.join(", ")}`;
+}
+
+function verdictCell(run, ceiling) {
+  const resource = judged(run, ceiling);
+  if (!resource) return el("td", {}, verdictBadge(ceiling.verdict, ceiling.cause));
+  const why = [resource.causes.join(", "), ceiling.cause, gapWords(resource)].filter(Boolean);
+  return el("td", {}, gradeBadge(resource.verdict, why.join("; ")));
+}
+
 function measuredCell(ceiling, unit) {
   const of =
       ceiling.advertised ? ["advertised", ceiling.advertised] : ["theory", ceiling.theory_at_clock];
@@ -102,12 +138,30 @@ function verdictRow(run, ceiling) {
       el("td", {class: "number", title: ceiling.advertised_source || null},
          quantity(ceiling.advertised, unit)),
       el("td", {class: "number"}, quantity(ceiling.theory_at_clock, unit)),
-      measuredCell(ceiling, unit), bestCell,
-      el("td", {}, verdictBadge(ceiling.verdict, ceiling.cause)));
+      measuredCell(ceiling, unit), bestCell, verdictCell(run, ceiling));
+}
+
+// The resources that fail, or warn and have no row in the table, with their causes; and what was
+// found in the machine's state.
+function findings(run, device, shown) {
+  if (!run.check) return null;
+  const ids = new Set(shown.map((ceiling) => ceiling.id));
+  const told = (r) => r.verdict === "FAIL" || (r.verdict === "WARN" && !ids.has(r.id));
+  const held =
+      run.check.resources.filter((r) => r.device === device && told(r))
+          .map((r) => [r.verdict, [resourceWords(r), gapWords(r)].filter(Boolean).join("; ")]);
+  const causes =
+      run.check.findings
+          .filter((f) => f.device === device && ["NOTE", "WARN", "FAIL"].includes(f.grade))
+          .map((f) => [f.grade, f.text]);
+  const lines = [...held, ...causes].map(
+      ([grade, text]) => el("li", {}, gradeBadge(grade), " ", name(text, 160)));
+  return lines.length ? el("ul", {class: "findings"}, ...lines) : null;
 }
 
 function verdictTable(run, device) {
   const {memory, compute} = roofsOf(run, device, run.cores.get(device));
+  const shown = [...compute, ...memory];
   const threads = run.cores.get(device);
   const title = [
     runs.length > 1 ? run.label : null, runs.length > 1 || run.devices.length > 1 ? device : null,
@@ -117,15 +171,15 @@ function verdictTable(run, device) {
   return el(
       "div", {class: "verdict"},
       el("h2", {}, "What it delivers", title ? el("small", {}, " ", name(title, 70)) : null),
-      memory.length + compute.length === 0 ?
+      shown.length === 0 ?
           el("p", {class: "note"},
              `No measured ceilings of ${plain(device)}: ceilings.csv has none.`) :
           el("div", {class: "scroll"},
              el("table", {},
                 el("thead", {},
                    el("tr", {}, ...heads.map((head) => el("th", {scope: "col"}, head)))),
-                el("tbody", {},
-                   ...[...compute, ...memory].map((ceiling) => verdictRow(run, ceiling))))),
+                el("tbody", {}, ...shown.map((ceiling) => verdictRow(run, ceiling))))),
+      findings(run, device, shown),
       el("p", {class: "hint"}, "Empty: unknown. Point at a verdict to read its cause."));
 }
 

@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "roofline/check/audits.hpp"
+#include "roofline/check/thresholds.hpp"
+#include "roofline/text_table.hpp"
+
+namespace roofline::check {
+namespace {
+
+double limit(const char* name) { return Thresholds::get().limit(name); }
+
+/// Clock event reasons over the run.
+Finding reasons(const Box& box, const char* name, const char* what, std::uint64_t bits,
+                Grade grade) {
+  Finding out{Grade::kUnknown, name, what, {"gpu/compute", "gpu/bandwidth"}};
+  const double share = box.gpu_trace.throttled(bits);
+  if (std::isnan(share)) return out;
+  out.grade = share > limit("throttle_share") ? grade : Grade::kPass;
+  out.text = fmt::format("{} in {:.0f} % of the run", what, 100 * share);
+  return out;
+}
+
+Finding power_limit(const Box& box) {
+  Finding out{Grade::kUnknown, "power-limit-lowered", "power limit", {"gpu/compute"}};
+  const double now = box.gpu.number("/power_limit_w");
+  const double usual = box.gpu.number("/power_limit_default_w");
+  if (std::isnan(now) || std::isnan(usual)) return out;
+  const bool lowered = now < limit("power_limit_share") * usual;
+  out.grade = lowered ? Grade::kWarn : Grade::kPass;
+  out.text = fmt::format("power limit {:g} W, the board's default is {:g} W", now, usual);
+  return out;
+}
+
+/// What the driver has been told to clock at: `nvidia-smi -ac`.
+Finding application_clock(const Box& box) {
+  Finding out{Grade::kUnknown, "application-clock", "application clock", {"gpu/compute"}};
+  const double now = box.gpu.number("/application_clock_hz");
+  const double usual = box.gpu.number("/application_clock_default_hz");
+  if (std::isnan(now) || std::isnan(usual)) return out;
+  out.grade = now < usual ? Grade::kWarn : Grade::kPass;
+  out.text = fmt::format("application clock {}, the default is {}", with_prefix(now, "Hz"),
+                         with_prefix(usual, "Hz"));
+  return out;
+}
+
+std::vector<Finding> audit_gpu(const Box& box) {
+  std::vector<Finding> out;
+  out.push_back(power_limit(box));
+  out.push_back(reasons(box, "power-cap", "held back by the power limit", kPowerCap, Grade::kNote));
+  out.push_back(reasons(box, "thermal", "slowed down by heat", kThermal, Grade::kWarn));
+  out.push_back(reasons(box, "hardware-slowdown", "slowed down by the board (power or heat)",
+                        kHardwareSlowdown | kPowerBrake, Grade::kFail));
+  out.push_back(reasons(box, "clock-locked", "held back by a clock that somebody has set",
+                        kApplicationClock, Grade::kWarn));
+  out.push_back(application_clock(box));
+  return out;
+}
+
+Finding base_clock(const Box& box) {
+  Finding out{Grade::kUnknown, "below-base-clock", "base clock", {"cpu/compute", "cpu/bandwidth"}};
+  const double base = box.machine.number("/cpu/base_clock_hz");
+  const int most = box.most_threads("cpu");
+  double seen = kUnknownNumber;
+  for (const Ceiling& c : box.ceilings) {
+    if (c.device == "cpu" && c.resource == "compute" && c.threads == most) {
+      seen = std::fmin(seen, c.clock_hz);
+    }
+  }
+  if (std::isnan(base) || std::isnan(seen)) return out;
+  out.grade = seen < limit("clock_share") * base ? Grade::kWarn : Grade::kPass;
+  out.text = fmt::format("lowest clock of a peak {}, the base clock is {}", with_prefix(seen, "Hz"),
+                         with_prefix(base, "Hz"));
+  return out;
+}
+
+/// A limit by firmware or by scaling_max_freq.
+Finding clock_limit(const Box& box) {
+  Finding out{Grade::kUnknown, "clock-limit", "clock limit", {"cpu/compute", "cpu/bandwidth"}};
+  const double now = box.machine.number("/state/clock_limit_hz");
+  const double most = box.machine.number("/state/clock_max_hz");
+  if (std::isnan(now) || std::isnan(most)) return out;
+  out.grade = now < limit("clock_share") * most ? Grade::kWarn : Grade::kPass;
+  out.text = fmt::format("clock limited to {} by firmware or policy, the CPU's is {}",
+                         with_prefix(now, "Hz"), with_prefix(most, "Hz"));
+  return out;
+}
+
+std::vector<Finding> audit_cpu(const Box& box) {
+  std::vector<Finding> out;
+  const std::string governor = box.machine.text("/state/governor");
+  const bool good = governor == "performance";
+  out.push_back({governor.empty() ? Grade::kUnknown
+                 : good           ? Grade::kPass
+                                  : Grade::kWarn,
+                 "governor",
+                 governor.empty() ? "frequency governor"
+                                  : fmt::format("the frequency governor is {}", governor),
+                 {"cpu/compute", "cpu/bandwidth", "cpu/latency"}});
+  const auto boost = box.machine.flag("/state/boost");
+  out.push_back({!boost   ? Grade::kUnknown
+                 : *boost ? Grade::kPass
+                          : Grade::kWarn,
+                 "boost-off",
+                 boost && !*boost ? "boost (turbo) is switched off" : "boost",
+                 {"cpu/compute", "cpu/bandwidth"}});
+  out.push_back(base_clock(box));
+  out.push_back(clock_limit(box));
+  return out;
+}
+
+}  // namespace
+
+std::vector<Finding> audit_clock(const Box& box, const std::string& device) {
+  return device == "gpu" ? audit_gpu(box) : audit_cpu(box);
+}
+
+}  // namespace roofline::check

@@ -1,0 +1,117 @@
+#include "roofline/check/box.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "roofline/csv.hpp"
+#include "roofline/error.hpp"
+#include "roofline/run_folder.hpp"
+
+namespace roofline::check {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+json read_json(const fs::path& file) { return parse_json(read_text(file), file.string()); }
+
+TraceFacts read_trace(const fs::path& file, const std::string& device) {
+  TraceFacts out;
+  if (!fs::exists(file)) return out;
+  const CsvTable table = CsvTable::read(file);
+  double stolen = 0;
+  std::size_t told = 0;
+  for (std::size_t i = 0; i < table.rows(); ++i) {
+    if (table.text(i, "device") != device) continue;
+    if (const double steal = table.number(i, "steal"); !std::isnan(steal)) {
+      stolen += steal;
+      ++told;
+    }
+    const std::string& reasons = table.text(i, "throttle");
+    if (reasons.empty()) continue;
+    char* end = nullptr;
+    out.throttle.push_back(std::strtoull(reasons.c_str(), &end, 16));
+    if (*end != '\0') {
+      throw BadInput(fmt::format("{}: column 'throttle': '{}' is not a hexadecimal number",
+                                 table.where(i), reasons));
+    }
+  }
+  if (told > 0) out.steal = stolen / static_cast<double>(told);
+  return out;
+}
+
+/// Index among the machine's GPUs of the one that was measured: the first, unless run.json names
+/// another by its index.
+std::size_t gpu_index(const fs::path& folder) {
+  const fs::path file = folder / "run.json";
+  if (!fs::exists(file)) return 0;
+  const std::string choice = Facts(read_json(file), file.string()).text("/gpu");
+  const bool index = !choice.empty() && choice.size() <= 4 &&
+                     choice.find_first_not_of("0123456789") == std::string::npos;
+  return index ? std::stoul(choice) : 0;
+}
+
+double sms_seen(const fs::path& folder) {
+  if (!fs::is_directory(folder / "bench")) return kUnknownNumber;
+  for (const fs::path& file : bench_files(folder)) {
+    const json content = read_json(file);
+    const json::json_pointer path("/context/gpu_sms");
+    if (!content.contains(path)) continue;
+    const json& sms = content.at(path);
+    const double value = sms.is_string() ? std::atof(sms.get<std::string>().c_str()) : 0;
+    if (value > 0) return value;
+  }
+  return kUnknownNumber;
+}
+
+}  // namespace
+
+double TraceFacts::throttled(std::uint64_t reasons) const {
+  std::size_t busy = 0, hit = 0;
+  for (const std::uint64_t sample : throttle) {
+    if (sample & kIdle) continue;
+    ++busy;
+    if (sample & reasons) ++hit;
+  }
+  return busy == 0 ? kUnknownNumber : static_cast<double>(hit) / static_cast<double>(busy);
+}
+
+int Box::most_threads(const std::string& device) const {
+  int most = 0;
+  for (const Ceiling& c : ceilings) {
+    if (c.device == device && c.resource != "latency") most = std::max(most, c.threads);
+  }
+  return most;
+}
+
+bool Box::has(const std::string& device) const {
+  return std::any_of(ceilings.begin(), ceilings.end(),
+                     [&](const Ceiling& c) { return c.device == device; });
+}
+
+Box read_box(const fs::path& folder) {
+  if (!fs::is_directory(folder)) {
+    throw BadInput(fmt::format("{}: no such results folder", folder.string()));
+  }
+  const fs::path machine = folder / "machine.json";
+  Box box;
+  box.folder = folder.string();
+  box.machine = Facts(read_json(machine), machine.string());
+  box.ceilings = read_ceilings(folder / "ceilings.csv");
+  box.cpu_trace = read_trace(folder / "trace.csv", "cpu");
+  if (!box.has("gpu")) return box;
+  const std::size_t index = gpu_index(folder);
+  const std::string pointer = fmt::format("/gpu/devices/{}", index);
+  if (const json gpu = box.machine.at(pointer); !gpu.is_null()) {
+    box.gpu = Facts(gpu, fmt::format("{}: gpu.devices[{}]", machine.string(), index));
+    box.chip = specs::chip_of_device(box.gpu.text("/name"));
+  }
+  box.gpu_sms = sms_seen(folder);
+  box.gpu_trace =
+      read_trace(folder / "trace.csv", index == 0 ? "gpu" : fmt::format("gpu{}", index));
+  return box;
+}
+
+}  // namespace roofline::check

@@ -1,0 +1,46 @@
+// A results folder as the verdict sees it: what was measured, on what, in which state.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "roofline/ceilings.hpp"
+#include "roofline/check/facts.hpp"
+#include "roofline/specs.hpp"
+
+namespace roofline::check {
+
+/// NVML's clock event reasons (nvml.h, nvmlClocksEventReason…).
+inline constexpr std::uint64_t kIdle = 0x1, kApplicationClock = 0x2, kPowerCap = 0x4,
+                               kHardwareSlowdown = 0x8, kThermal = 0x20 | 0x40, kPowerBrake = 0x80;
+
+/// What trace.csv tells of one device.
+struct TraceFacts {
+  double steal = kUnknownNumber;        ///< mean share of CPU time that the hypervisor took
+  std::vector<std::uint64_t> throttle;  ///< clock event reasons of each sample that tells
+
+  /// Share of the samples of a busy GPU that show one of the reasons; NaN without such samples.
+  double throttled(std::uint64_t reasons) const;
+};
+
+struct Box {
+  std::string folder;
+  Facts machine;                      ///< machine.json
+  Facts gpu;                          ///< of it, the GPU that was measured; empty if there is none
+  const specs::Chip* chip = nullptr;  ///< that GPU as advertised; nullptr if it is not known
+  double gpu_sms = kUnknownNumber;    ///< as the bench programs saw it
+  std::vector<Ceiling> ceilings;
+  TraceFacts cpu_trace, gpu_trace;
+
+  /// The largest thread count that the device's ceilings of this kind were measured with.
+  int most_threads(const std::string& device) const;
+  bool has(const std::string& device) const;
+};
+
+/// Reads machine.json, ceilings.csv, trace.csv where there is one, run.json for which GPU, and the
+/// SM count from bench/*.json. Throws BadInput naming what is missing or unusable.
+Box read_box(const std::filesystem::path& folder);
+
+}  // namespace roofline::check

@@ -1,0 +1,56 @@
+#include "roofline/check/facts.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "roofline/error.hpp"
+
+namespace roofline::check {
+
+using nlohmann::json;
+
+Facts::Facts(json object, std::string source)
+    : object_(std::move(object)), source_(std::move(source)) {
+  if (!object_.is_object()) throw BadInput(source_ + ": is not a JSON object");
+}
+
+json Facts::at(const std::string& pointer) const {
+  const json::json_pointer path(pointer);
+  return object_.contains(path) ? object_.at(path) : json(nullptr);
+}
+
+double Facts::number(const std::string& pointer) const {
+  const json value = at(pointer);
+  if (value.is_null()) return std::nan("");
+  if (!value.is_number()) fail(pointer, "a number");
+  return value.get<double>();
+}
+
+std::optional<bool> Facts::flag(const std::string& pointer) const {
+  const json value = at(pointer);
+  if (value.is_null()) return std::nullopt;
+  if (!value.is_boolean()) fail(pointer, "true or false");
+  return value.get<bool>();
+}
+
+std::string Facts::text(const std::string& pointer) const {
+  const json value = at(pointer);
+  if (value.is_null()) return {};
+  if (!value.is_string()) fail(pointer, "a text");
+  return value.get<std::string>();
+}
+
+std::optional<std::size_t> Facts::size(const std::string& pointer) const {
+  const json value = at(pointer);
+  if (value.is_null()) return std::nullopt;
+  if (!value.is_array()) fail(pointer, "a list");
+  return value.size();
+}
+
+void Facts::fail(const std::string& pointer, const char* wanted) const {
+  throw BadInput(fmt::format("{}: field '{}' is not {}", source_, pointer.substr(1), wanted));
+}
+
+}  // namespace roofline::check

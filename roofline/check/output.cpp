@@ -1,0 +1,175 @@
+// A report as text and as JSON.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "roofline/check/check.hpp"
+#include "roofline/text_table.hpp"
+
+namespace roofline::check {
+namespace {
+
+using nlohmann::json;
+
+json known(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+json known(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
+
+std::string unit_of(const Ceiling& c) { return rate_unit(c.resource, c.dtype); }
+
+std::string name_of(const Ceiling& c) {
+  if (c.resource == "compute") return fmt::format("{} {} {}", c.device, c.dtype, c.exec_unit);
+  const std::string what = c.resource == "latency" ? c.resource : c.operation;
+  return fmt::format("{} {} {}", c.device, c.level, what);
+}
+
+std::string advertised_of(const Resource& r) {
+  std::string out = with_prefix(r.advertised, unit_of(r.measured));
+  if (!std::isnan(r.advertised) && !std::isnan(r.advertised_clock_hz)) {
+    out += fmt::format(" at {}", with_prefix(r.advertised_clock_hz, "Hz"));
+  }
+  return out;
+}
+
+std::string measured_of(const Resource& r) {
+  const Ceiling& c = r.measured;
+  std::string out = with_prefix(c.measured, unit_of(c));
+  if (!std::isnan(c.measured_low) && !std::isnan(c.measured_high)) {
+    out += fmt::format(" [{:+.0f} {:+.0f} %]", 100 * (c.measured_low / c.measured - 1),
+                       100 * (c.measured_high / c.measured - 1));
+  }
+  return out;
+}
+
+std::string typical_of(const Resource& r) {
+  if (r.typical_runs == 0) return "-";
+  return fmt::format("{} ({})", with_prefix(r.typical, unit_of(r.measured)), r.typical_runs);
+}
+
+std::string resource_table(const Report& report) {
+  std::vector<std::vector<std::string>> rows = {
+      {"resource", "verdict", "advertised", "theory at clock", "measured [95 %]", "typical (runs)",
+       "of adv.", "of theory", "of typical"}};
+  for (const Resource& r : report.resources) {
+    const Ceiling& c = r.measured;
+    rows.push_back({printable(name_of(c)), std::string(word(r.verdict)), advertised_of(r),
+                    with_prefix(c.theory_at_clock, unit_of(c)), measured_of(r), typical_of(r),
+                    percent(r.of_advertised), percent(r.of_theory), percent(r.of_typical)});
+  }
+  return aligned(rows, 2);
+}
+
+std::string gap_text(const Resource& r) {
+  std::vector<std::string> parts;
+  for (const Factor& factor : r.gap) {
+    parts.push_back(fmt::format("{} {}", percent(factor.share), factor.text));
+  }
+  return fmt::format("{} of advertised = {}", percent(r.of_advertised), fmt::join(parts, " x "));
+}
+
+std::string causes_text(const Report& report) {
+  std::string out;
+  for (const Resource& r : report.resources) {
+    if (r.verdict < Grade::kWarn) continue;
+    out += fmt::format("{} {}: {}\n", word(r.verdict), printable(name_of(r.measured)),
+                       fmt::join(r.causes, ", "));
+    if (!r.measured.cause.empty()) out += fmt::format("     {}\n", printable(r.measured.cause));
+    if (!r.gap.empty()) out += fmt::format("     {}\n", gap_text(r));
+  }
+  return out;
+}
+
+std::string findings_text(const Report& report) {
+  std::string out;
+  for (const Grade grade : {Grade::kFail, Grade::kWarn, Grade::kNote}) {
+    for (const Finding& finding : report.findings) {
+      if (finding.grade != grade) continue;
+      out += fmt::format("{} {}: {}\n", word(grade), finding.name, printable(finding.text));
+    }
+  }
+  return out;
+}
+
+std::string unknown_text(const Report& report) {
+  std::vector<std::string> names;
+  for (const Finding& finding : report.findings) {
+    if (finding.grade == Grade::kUnknown) names.push_back(finding.text);
+  }
+  return names.empty() ? "" : fmt::format("not known: {}\n", fmt::join(names, ", "));
+}
+
+std::string sources_text(const Report& report) {
+  std::set<std::string> sources;
+  for (const Resource& r : report.resources) {
+    if (!std::isnan(r.advertised)) sources.insert(r.advertised_source);
+  }
+  return sources.empty() ? "" : fmt::format("advertised: {}\n", fmt::join(sources, "; "));
+}
+
+json of_resource(const Resource& r) {
+  const Ceiling& c = r.measured;
+  json gap = json::array();
+  for (const Factor& factor : r.gap) {
+    gap.push_back({{"share", known(factor.share)}, {"text", factor.text}});
+  }
+  return {{"key", r.key()},
+          {"id", c.id()},
+          {"device", c.device},
+          {"resource", c.resource},
+          {"level", known(c.level)},
+          {"operation", c.operation},
+          {"dtype", c.dtype},
+          {"exec_unit", known(c.exec_unit)},
+          {"threads", c.threads},
+          {"condition", known(c.condition)},
+          {"advertised", known(r.advertised)},
+          {"advertised_source", known(r.advertised_source)},
+          {"advertised_clock_hz", known(r.advertised_clock_hz)},
+          {"theory_at_clock", known(c.theory_at_clock)},
+          {"clock_hz", known(c.clock_hz)},
+          {"measured", known(c.measured)},
+          {"measured_low", known(c.measured_low)},
+          {"measured_high", known(c.measured_high)},
+          {"typical", known(r.typical)},
+          {"typical_runs", r.typical_runs},
+          {"of_advertised", known(r.of_advertised)},
+          {"of_theory", known(r.of_theory)},
+          {"of_typical", known(r.of_typical)},
+          {"gap", gap},
+          {"verdict", word(r.verdict)},
+          {"causes", r.causes}};
+}
+
+}  // namespace
+
+std::string text_of(const Report& report) {
+  std::string out = fmt::format("machine  {}\nfolder   {}\nverdict  {}\n\n",
+                                printable(report.machine), report.folder, word(report.verdict));
+  out += resource_table(report);
+  for (const std::string& part :
+       {causes_text(report), findings_text(report), sources_text(report) + unknown_text(report)}) {
+    if (!part.empty()) out += "\n" + part;
+  }
+  for (const std::string& note : report.notes) out += fmt::format("note: {}\n", printable(note));
+  return out;
+}
+
+json json_of(const Report& report) {
+  json out = {{"machine", report.machine},       {"folder", report.folder},
+              {"verdict", word(report.verdict)}, {"resources", json::array()},
+              {"findings", json::array()},       {"notes", report.notes}};
+  for (const Resource& r : report.resources) out["resources"].push_back(of_resource(r));
+  for (const Finding& f : report.findings) {
+    out["findings"].push_back({{"device", f.device},
+                               {"name", f.name},
+                               {"grade", word(f.grade)},
+                               {"text", f.text},
+                               {"explains", f.explains}});
+  }
+  return out;
+}
+
+}  // namespace roofline::check

@@ -1,0 +1,129 @@
+#include "roofline/check/resource.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "roofline/check/thresholds.hpp"
+#include "roofline/statistics.hpp"
+
+namespace roofline::check {
+namespace {
+
+bool latency(const Ceiling& c) { return c.resource == "latency"; }
+
+double share_of(const Ceiling& c, double measured, double reference) {
+  return latency(c) ? reference / measured : measured / reference;
+}
+
+/// Rows that stand for a resource: the conservative condition, all cores, plain reads.
+bool stands_for_a_resource(const Box& box, const Ceiling& c) {
+  if (hidden(box.ceilings, c) || c.condition.starts_with("zeros")) return false;
+  const int threads = latency(c) ? 1 : box.most_threads(c.device);
+  if (c.device == "cpu" && c.threads != threads) return false;
+  return c.resource != "bandwidth" || c.operation == "read";
+}
+
+void set_advertised(const Box& box, Resource& resource) {
+  const Ceiling& c = resource.measured;
+  resource.advertised = c.advertised;
+  resource.advertised_source = c.advertised_source;
+  if (c.device != "gpu" || !box.chip) return;
+  if (c.resource == "compute") {
+    const specs::Peak* peak = box.chip->peak(c.dtype, c.exec_unit);
+    if (peak) resource.advertised_clock_hz = peak->clock_hz;
+  } else if (c.resource == "bandwidth" && c.level == "HBM") {
+    resource.advertised_clock_hz = box.chip->memory_clock_hz;
+  } else if (c.resource == "link" && (c.operation == "h2d" || c.operation == "d2h")) {
+    for (const specs::Link& link : box.chip->links) {
+      if (link.kind != "pcie" || std::isnan(link.one_way)) continue;
+      resource.advertised = link.one_way;
+      resource.advertised_source = box.chip->source;
+    }
+  }
+}
+
+void set_typical(const std::vector<Box>& others, Resource& resource) {
+  std::vector<double> values;
+  for (const Box& other : others) {
+    const auto same = [&](const Ceiling& c) {
+      const Ceiling& own = resource.measured;
+      return c.device == own.device && c.id() == own.id() && c.dtype == own.dtype &&
+             c.condition == own.condition;
+    };
+    const auto found = std::find_if(other.ceilings.begin(), other.ceilings.end(), same);
+    if (found != other.ceilings.end()) values.push_back(found->measured);
+  }
+  resource.typical_runs = static_cast<int>(values.size());
+  resource.typical = median(std::move(values));
+}
+
+ShareRule question(const Box& box, const Ceiling& c, const char* against) {
+  const std::string hypervisor = box.machine.text("/state/hypervisor");
+  ShareRule out;
+  out.against = against;
+  out.device = c.device;
+  out.resource = c.resource;
+  out.level = c.level;
+  out.exec_unit = c.exec_unit;
+  out.dtype = c.dtype;
+  if (c.device == "gpu" && box.chip) out.architecture = box.chip->architecture;
+  out.is_virtual = !hypervisor.empty() && hypervisor != "none";
+  return out;
+}
+
+/// A FAIL must hold for the whole interval of the median, a WARN for the median alone.
+Grade grade_of(const Ceiling& c, double reference, const ShareRule& rule) {
+  if (share_of(c, c.measured, reference) >= rule.warn) return Grade::kPass;
+  const double best = latency(c) ? c.measured_low : c.measured_high;
+  const double at_best = share_of(c, std::isnan(best) ? c.measured : best, reference);
+  return at_best < rule.fail ? Grade::kFail : Grade::kWarn;
+}
+
+void set_verdict(const Box& box, Resource& resource) {
+  const Ceiling& c = resource.measured;
+  resource.of_advertised = share_of(c, c.measured, resource.advertised);
+  resource.of_theory = share_of(c, c.measured, c.theory_at_clock);
+  resource.of_typical = share_of(c, c.measured, resource.typical);
+  const auto hold = [&](double reference, const char* against) {
+    const ShareRule* rule = Thresholds::get().share(question(box, c, against));
+    if (std::isnan(reference) || !rule) return;
+    const Grade grade = grade_of(c, reference, *rule);
+    if (resource.verdict == Grade::kUnknown || grade > resource.verdict) resource.verdict = grade;
+  };
+  hold(resource.advertised, "advertised");
+  hold(c.theory_at_clock, "theory");
+  if (resource.typical_runs >= Thresholds::get().limit("typical_runs")) {
+    hold(resource.typical, "typical");
+  }
+  if (c.verdict == "ok" || c.verdict.empty()) return;
+  resource.verdict = std::max(resource.verdict, Grade::kWarn);
+  resource.causes.push_back(c.verdict);
+}
+
+}  // namespace
+
+std::string Resource::key() const {
+  const Ceiling& c = measured;
+  if (c.resource == "compute")
+    return fmt::format("{}/compute/{}/{}", c.device, c.dtype, c.exec_unit);
+  return fmt::format("{}/{}/{}/{}", c.device, c.resource, c.level, c.operation);
+}
+
+std::vector<Resource> judge(const Box& box, const std::vector<Box>& others) {
+  std::vector<Resource> out;
+  for (const Ceiling& c : box.ceilings) {
+    if (!stands_for_a_resource(box, c)) continue;
+    Resource resource;
+    resource.measured = c;
+    set_advertised(box, resource);
+    set_typical(others, resource);
+    set_verdict(box, resource);
+    resource.gap = take_apart(box, resource);
+    out.push_back(std::move(resource));
+  }
+  return out;
+}
+
+}  // namespace roofline::check

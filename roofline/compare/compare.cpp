@@ -1,0 +1,159 @@
+#include "roofline/compare/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "roofline/check/facts.hpp"
+#include "roofline/check/thresholds.hpp"
+#include "roofline/error.hpp"
+#include "roofline/statistics.hpp"
+
+namespace roofline::compare {
+namespace {
+
+using nlohmann::json;
+using Figures = std::map<std::string, Figure> Run::*;
+
+bool in_all(const std::vector<Run>& runs, Figures figures, const std::string& name) {
+  return std::all_of(runs.begin(), runs.end(),
+                     [&](const Run& run) { return (run.*figures).contains(name); });
+}
+
+std::vector<double> values(const std::vector<Run>& runs, Figures figures, const std::string& name) {
+  std::vector<double> out;
+  for (const Run& run : runs) out.push_back((run.*figures).at(name).value);
+  return out;
+}
+
+/// Logarithms of the speed.
+std::vector<double> speeds(const std::vector<Run>& runs, Figures figures, const std::string& name) {
+  std::vector<double> out;
+  for (const Run& run : runs) {
+    const Figure& figure = (run.*figures).at(name);
+    out.push_back(figure.is_time ? -std::log(figure.value) : std::log(figure.value));
+  }
+  return out;
+}
+
+/// Squared standard error of the side's mean.
+double variance(const std::vector<Run>& runs, Figures figures, const std::string& name) {
+  double sum = 0;
+  for (const Run& run : runs) sum += std::pow((run.*figures).at(name).log_error, 2);
+  return sum / std::pow(static_cast<double>(runs.size()), 2);
+}
+
+std::set<std::string> names_of(const std::vector<Run>& runs, Figures figures) {
+  std::set<std::string> out;
+  for (const Run& run : runs) {
+    for (const auto& [name, figure] : run.*figures) out.insert(name);
+  }
+  return out;
+}
+
+void collect(const std::vector<Run>& a, const std::vector<Run>& b, Figures figures,
+             const char* kind, Comparison& out, std::vector<Quantity>& quantities) {
+  std::set<std::string> names = names_of(a, figures);
+  names.merge(names_of(b, figures));
+  for (const std::string& name : names) {
+    const bool in_a = in_all(a, figures, name), in_b = in_all(b, figures, name);
+    if (!in_a) ++out.only_b;
+    if (!in_b) ++out.only_a;
+    if (!in_a || !in_b) continue;
+    Quantity quantity{speeds(a, figures, name), speeds(b, figures, name),
+                      std::sqrt(variance(a, figures, name) + variance(b, figures, name))};
+    quantities.push_back(std::move(quantity));
+    Entry entry;
+    entry.kind = kind;
+    entry.name = name;
+    entry.unit = (a.front().*figures).at(name).unit;
+    entry.a = median(values(a, figures, name));
+    entry.b = median(values(b, figures, name));
+    out.entries.push_back(std::move(entry));
+  }
+}
+
+/// What changes by itself, from one minute to the next.
+bool passing(const std::string& field) {
+  constexpr std::string_view kPassing[] = {"/memory/free_bytes",
+                                           "/memory/usable_bytes",
+                                           "/limits/memory_left_bytes",
+                                           "/load_avg",
+                                           "/state/load_average",
+                                           "/state/steal_fraction_since_boot",
+                                           "/date",
+                                           "/executable",
+                                           "/disagreements",
+                                           "/mhz_per_cpu"};
+  constexpr std::string_view kPassingOfGpu[] = {"_now_hz",           "_now_w",
+                                                "/temperature_c",    "/memory_free_bytes",
+                                                "/throttle_reasons", "/pcie_generation"};
+  const auto begins = [&](std::string_view start) { return field.starts_with(start); };
+  const auto ends = [&](std::string_view end) { return field.ends_with(end); };
+  return std::any_of(std::begin(kPassing), std::end(kPassing), begins) ||
+         std::any_of(std::begin(kPassingOfGpu), std::end(kPassingOfGpu), ends);
+}
+
+void add_changes(const json& a, const json& b, std::vector<Change>& out) {
+  const json flat_a = a.flatten(), flat_b = b.flatten();
+  std::set<std::string> fields;
+  for (const json* flat : {&flat_a, &flat_b}) {
+    if (!flat->is_object()) continue;
+    for (const auto& [field, value] : flat->items()) fields.insert(field);
+  }
+  for (const std::string& field : fields) {
+    const json in_a = flat_a.value(field, json()), in_b = flat_b.value(field, json());
+    if (in_a != in_b && !passing(field)) out.push_back({field.substr(1), in_a, in_b});
+  }
+}
+
+Limits limits_for(const std::vector<Run>& a, const std::vector<Run>& b) {
+  const check::Thresholds& known = check::Thresholds::get();
+  const auto shared = [](const Run& run) {
+    const std::string below =
+        check::Facts(run.machine, run.folder + "/machine.json").text("/state/hypervisor");
+    return !below.empty() && below != "none";
+  };
+  const bool is_virtual = shared(a.front()) || shared(b.front());
+  return {known.limit("family_error"), known.limit("minimum_effect"),
+          known.limit(is_virtual ? "spread_virtual" : "spread"),
+          known.limit(is_virtual ? "whole_spread_virtual" : "whole_spread")};
+}
+
+}  // namespace
+
+bool Comparison::any_below(double ratio) const {
+  if (outcome.whole.real && outcome.whole.ratio.value < ratio) return true;
+  return std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+    return entry.difference.real && entry.difference.own.value < ratio;
+  });
+}
+
+Comparison compare(const std::string& name_a, const std::vector<Run>& a, const std::string& name_b,
+                   const std::vector<Run>& b) {
+  Comparison out;
+  out.a = name_a;
+  out.b = name_b;
+  out.runs_a = a.size();
+  out.runs_b = b.size();
+  out.limits = limits_for(a, b);
+  std::vector<Quantity> quantities;
+  collect(a, b, &Run::ceilings, "ceiling", out, quantities);
+  collect(a, b, &Run::benchmarks, "benchmark", out, quantities);
+  if (quantities.empty()) {
+    throw BadInput(
+        fmt::format("{} and {} have no ceiling and no benchmark in common", name_a, name_b));
+  }
+  out.outcome = differences(quantities, out.limits);
+  for (std::size_t i = 0; i < out.entries.size(); ++i) {
+    out.entries[i].difference = out.outcome.each[i];
+  }
+  out.outcome.each.clear();
+  add_changes(a.front().machine, b.front().machine, out.changes);
+  add_changes(a.front().context, b.front().context, out.changes);
+  return out;
+}
+
+}  // namespace roofline::compare

@@ -1,0 +1,139 @@
+#include "roofline/compare/side.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "roofline/analysis.hpp"
+#include "roofline/check/facts.hpp"
+#include "roofline/csv.hpp"
+#include "roofline/error.hpp"
+#include "roofline/roofs.hpp"
+#include "roofline/run_folder.hpp"
+#include "roofline/statistics.hpp"
+#include "roofline/text_table.hpp"
+
+namespace roofline::compare {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+bool is_results_folder(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_directory(folder / "bench", error) && fs::exists(folder / "machine.json", error);
+}
+
+/// The machine as far as ceilings need it.
+machine::Machine machine_of(const json& facts, const std::string& source) {
+  const check::Facts known(facts, source);
+  machine::Machine out;
+  out.name = known.text("/name");
+  out.microarchitecture = known.text("/cpu/microarchitecture");
+  const std::size_t caches = known.size("/caches").value_or(0);
+  for (std::size_t i = 0; i < caches; ++i) {
+    const auto whole = [&](const char* field) {
+      const double value = known.number(fmt::format("/caches/{}/{}", i, field));
+      return std::isnan(value) ? std::int64_t{0} : static_cast<std::int64_t>(value);
+    };
+    out.caches.push_back({static_cast<int>(whole("level")), whole("bytes"),
+                          static_cast<int>(std::max<std::int64_t>(1, whole("cores_sharing"))),
+                          whole("total_bytes")});
+  }
+  out.facts = facts;
+  return out;
+}
+
+double first_quartile(std::vector<double> times) {
+  const auto at = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 4);
+  std::nth_element(times.begin(), at, times.end());
+  return *at;
+}
+
+/// `work` / time, or the time itself where work is 0.
+Figure figure_of(const std::vector<double>& times, double work, std::string unit) {
+  Figure out;
+  const double time = first_quartile(times);
+  out.is_time = work == 0;
+  out.value = out.is_time ? time : work / time;
+  out.unit = std::move(unit);
+  // 1.4826 x MAD estimates sigma; a quartile's error is about 1.36 sigma / sqrt(n) (normal
+  // samples).
+  out.log_error =
+      1.4826 * 1.36 * relative_mad(times) / std::sqrt(static_cast<double>(times.size()));
+  return out;
+}
+
+/// The benchmark that gave a ceiling: of its probes the one with its median.
+const Benchmark* behind(const std::vector<Benchmark>& rows, const Ceiling& ceiling, double& work) {
+  const Benchmark* best = nullptr;
+  double nearest = 0;
+  for (const Benchmark& row : rows) {
+    const bool probe = row.device == ceiling.device &&
+                       std::count(ceiling.probes.begin(), ceiling.probes.end(), row.name) > 0;
+    if (!probe) continue;
+    const double of_row = ceiling.resource == "latency"   ? 0
+                          : ceiling.resource == "compute" ? row.flops
+                                                          : row.bytes;
+    const double time = median(row.times_s);
+    const double off = std::abs(std::log((of_row > 0 ? of_row / time : time) / ceiling.measured));
+    if (best && off >= nearest) continue;
+    best = &row;
+    nearest = off;
+    work = of_row;
+  }
+  return best;
+}
+
+Run read_run(const fs::path& folder) {
+  Run out;
+  out.folder = folder.string();
+  const fs::path file = folder / "machine.json";
+  out.machine = parse_json(read_text(file), file.string());
+  const Analysis analysis =
+      analyze_folder(folder, context_of(machine_of(out.machine, file.string())));
+  if (analysis.data.benchmarks.empty()) {
+    throw BadInput(fmt::format("{}: bench/*.json has no benchmarks", folder.string()));
+  }
+  const fs::path first = bench_files(folder).front();
+  out.context = parse_json(read_text(first), first.string()).value("context", json::object());
+  for (const Ceiling& ceiling : analysis.ceilings.rows) {
+    if (hidden(analysis.ceilings.rows, ceiling) || ceiling.condition.starts_with("zeros")) continue;
+    double work = 0;
+    const Benchmark* row = behind(analysis.data.benchmarks, ceiling, work);
+    if (!row) continue;
+    out.ceilings[fmt::format("{} {}", ceiling.device, ceiling.id())] =
+        figure_of(row->times_s, work, rate_unit(ceiling.resource, ceiling.dtype));
+  }
+  for (const Benchmark& row : analysis.data.benchmarks) {
+    if (is_probe(row)) continue;
+    out.benchmarks[fmt::format("{} {}", row.device, row.name)] = figure_of(row.times_s, 0, "s");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Run> read_side(const fs::path& folder) {
+  if (!fs::is_directory(folder)) {
+    throw BadInput(fmt::format("{}: no such results folder", folder.string()));
+  }
+  if (is_results_folder(folder)) return {read_run(folder)};
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (is_results_folder(entry.path())) folders.push_back(entry.path());
+  }
+  if (folders.empty()) {
+    throw BadInput(
+        fmt::format("{}: neither a results folder (bench/ and machine.json) nor a folder "
+                    "of such",
+                    folder.string()));
+  }
+  std::sort(folders.begin(), folders.end());
+  std::vector<Run> out;
+  for (const fs::path& path : folders) out.push_back(read_run(path));
+  return out;
+}
+
+}  // namespace roofline::compare
