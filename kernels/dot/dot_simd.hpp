@@ -18,7 +18,8 @@ template <int count, class Set, class V>
 }
 
 /// Eight accumulators cover latency x throughput of the multiply-add on every core in use (4 cycles
-/// x 2 pipes); two loads a multiply-add make the load ports the limit.
+/// x 2 pipes); two loads a multiply-add make the load ports the limit. Reading both halves side by
+/// side, for more streams, was tried: nothing in DRAM, 5 % slower in L3.
 template <class F, class T>
 T dot_float(const T* x, const T* y, std::int64_t n) {
   constexpr int kChains = 8, kStep = kChains * F::kWidth;
