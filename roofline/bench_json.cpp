@@ -390,12 +390,13 @@ class Reader {
     if (out.dtype.empty()) {
       row.fail(
           "dtype is not known: put it into the name (…/f32/…) or the label (dtype=f32), or "
-          "give --dtype");
+          "give analyze --dtype");
     }
     out.device = label["device"].empty() ? defaults_.device : label["device"];
     if (out.device.empty()) {
       row.fail(
-          "device is not known: put device=cpu or device=gpu into the label, or give --device");
+          "device is not known: put device=cpu or device=gpu into the label, or give analyze "
+          "--device");
     }
     if (out.device != "cpu" && out.device != "gpu") {
       row.fail(fmt::format("device '{}' is neither cpu nor gpu", out.device));

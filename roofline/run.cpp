@@ -1,6 +1,7 @@
 #include "roofline/run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -12,6 +13,7 @@
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
 #include "roofline/machine/machine.hpp"
+#include "roofline/own_bench.hpp"
 #include "roofline/process.hpp"
 #include "roofline/progress.hpp"
 #include "roofline/quiet.hpp"
@@ -238,21 +240,26 @@ class Runner {
                       expected_done_ + part * expected_of_group_);
     };
     show();
-    const Outcome outcome = run_process(
-        {.arguments = {unit.program.string(),
-                       std::string("--suite=") + (folder_.settings().full ? "full" : "quick"),
-                       "--device=" + device_, "--benchmark_filter=" + exact_filter(unit.names),
-                       fmt::format("--benchmark_repetitions={}", effort_.repetitions),
-                       "--benchmark_min_time=" + seconds_text(sample_s_),
-                       "--benchmark_enable_random_interleaving=true",
-                       "--benchmark_report_aggregates_only=false",
-                       "--benchmark_out=" + file.string(), "--benchmark_out_format=json"},
-         .environment = child_environment(folder_.settings()),
-         .timeout_s = timeout},
-        [&] {
-          show();
-          trace_.sample(progress_->elapsed_s(), group.name);
-        });
+    std::vector<std::string> arguments = {
+        unit.program.string(),
+        "--benchmark_filter=" + exact_filter(unit.names),
+        fmt::format("--benchmark_repetitions={}", effort_.repetitions),
+        "--benchmark_min_time=" + seconds_text(sample_s_),
+        "--benchmark_enable_random_interleaving=true",
+        "--benchmark_report_aggregates_only=false",
+        "--benchmark_out=" + file.string(),
+        "--benchmark_out_format=json"};
+    if (!unit.own) {
+      arguments.push_back(std::string("--suite=") + (folder_.settings().full ? "full" : "quick"));
+      arguments.push_back("--device=" + device_);
+    }
+    const Outcome outcome = run_process({.arguments = std::move(arguments),
+                                         .environment = child_environment(folder_.settings()),
+                                         .timeout_s = timeout},
+                                        [&] {
+                                          show();
+                                          trace_.sample(progress_->elapsed_s(), group.name);
+                                        });
     if (outcome.interrupted) return false;
 
     const std::string fault = take(unit, outcome, timeout, file, round);
@@ -263,13 +270,14 @@ class Runner {
         return true;
       }
       for (const std::string& name : unit.names) {
-        if (!measure_unit(group, {unit.program, unit.library, {name}}, round, part, next)) {
+        if (!measure_unit(group, {unit.program, unit.library, {name}, unit.own}, round, part,
+                          next)) {
           return false;
         }
       }
       return true;
     }
-    Unit good{unit.program, unit.library, {}};
+    Unit good{unit.program, unit.library, {}, unit.own};
     for (const std::string& name : unit.names) {
       const Result& result = results_[name];
       if (result.failure.empty() && !result.skipped) good.names.push_back(name);
@@ -407,6 +415,12 @@ std::vector<ListedBenchmark> list_all(const std::vector<fs::path>& programs,
   return out;
 }
 
+std::vector<std::string> names_of(const std::vector<fs::path>& programs) {
+  std::vector<std::string> out;
+  for (const fs::path& program : programs) out.push_back(program.filename().string());
+  return out;
+}
+
 /// cpu, gpu or all as the programs shall take it: all without a GPU is cpu, and said.
 std::string usable_device(const RunSettings& settings, const machine::Machine& machine) {
   if (settings.device == "cpu") return "cpu";
@@ -438,9 +452,23 @@ int run(const RunOptions& options) {
   const bool fresh = options.resume.empty();
   std::optional<RunFolder> folder;
   if (!fresh) folder.emplace(RunFolder::resume(options.resume));
-  const RunSettings settings = fresh ? options.settings : folder->settings();
+  RunSettings settings = fresh ? options.settings : folder->settings();
+  if (fresh) settings.own = names_of(options.own);
+  if (settings.own != names_of(options.own)) {
+    const std::string began = settings.own.empty() ? "without --bench" : "with --bench ";
+    throw BadInput(fmt::format("--resume {}: began {}{}: go on the same way",
+                               options.resume.string(), began,
+                               fmt::join(settings.own, " --bench ")));
+  }
   const std::string device = usable_device(settings, machine);
-  const Plan plan = make_plan(list_all(programs, settings, device), settings.filter);
+  std::vector<ListedBenchmark> listed = list_all(programs, settings, device);
+  for (const fs::path& program : options.own) {
+    const double timeout =
+        options.timeout_s > 0 ? options.timeout_s : process_timeout(settings.full, 0);
+    const auto own = list_own(program, timeout, child_environment(settings));
+    listed.insert(listed.end(), own.begin(), own.end());
+  }
+  const Plan plan = make_plan(listed, settings.filter);
   if (plan.groups.empty()) {
     throw BadInput(fmt::format("--device {}: nothing to measure{}", settings.device,
                                plan.skipped.empty() ? "" : ": " + plan.skipped.front().reason));

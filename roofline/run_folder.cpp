@@ -124,6 +124,7 @@ RunFolder RunFolder::resume(const fs::path& path) {
     state.at("device").get_to(folder.settings_.device);
     state.at("gpu").get_to(folder.settings_.gpu);
     state.at("filter").get_to(folder.settings_.filter);
+    folder.settings_.own = state.value("own_programs", folder.settings_.own);
     for (const json& item : state.at("failures")) {
       folder.failures_.push_back({item.at("group").get<std::string>(),
                                   item.at("benchmark").get<std::string>(),
@@ -169,6 +170,7 @@ void RunFolder::write_state(const std::string& status, std::size_t groups_total)
                 {"device", settings_.device},
                 {"gpu", settings_.gpu},
                 {"filter", settings_.filter},
+                {"own_programs", settings_.own},
                 {"status", status},
                 {"groups_total", groups_total},
                 {"groups_measured", done_.size()},

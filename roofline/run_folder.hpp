@@ -15,6 +15,7 @@ namespace roofline {
 struct RunSettings {
   bool full = false;
   std::string device = "all", gpu, filter;
+  std::vector<std::string> own;  ///< the user's programs: their names, no paths
 };
 
 struct RunFailure {
