@@ -41,8 +41,9 @@ struct Effort {
 // is longer than they are is never quiet.
 constexpr Effort kQuick = {2, 5, 45, 5, 5, 0.002, 0.02};
 constexpr Effort kFull = {3, 5, 0, 300, 300, 0.03, 0.03};
-constexpr int kFurtherRounds = 2;  // of a group, at most
-constexpr int kAttempts = 2;       // at a ceiling in doubt, beyond the first
+constexpr int kFurtherRounds = 2;      // of a group, at most
+constexpr int kAttempts = 2;           // at a ceiling in doubt, beyond the first
+constexpr double kTablesEvery_s = 10;  // what a killed run has measured can be looked at
 
 // What a process costs besides its samples, and a sample besides its time: start-up, binding and
 // verifying; Google Benchmark's search for the iteration count in the first repetition.
@@ -99,6 +100,10 @@ class Runner {
       ++finished_;
       trace_.sample(progress_->elapsed_s(), group->name);
       trace_.write();
+      if (progress_->elapsed_s() >= tables_due_s_) {
+        write_tables(analyze_folder(folder_.path(), machine_), folder_.path(), machine_.machine);
+        tables_due_s_ = progress_->elapsed_s() + kTablesEvery_s;
+      }
     }
     progress_->clear();
     return true;
@@ -385,6 +390,7 @@ class Runner {
   std::vector<const Group*> groups_;  ///< to be measured
   std::size_t finished_ = 0, total_ = 0, benchmarks_left_ = 0, processes_left_ = 0;
   double first_sample_s_ = 0, sample_s_ = 0, expected_done_ = 0, expected_of_group_ = 0;
+  double tables_due_s_ = kTablesEvery_s;
   std::map<std::string, Result> results_;  ///< of the group at work, by benchmark
   json context_;
   std::vector<Benchmark> seen_;  ///< of the groups before
@@ -508,9 +514,6 @@ int run(const RunOptions& options) {
 
   const Analysis analysis = analyze_folder(folder->path(), context);
   write_tables(analysis, folder->path(), context.machine);
-  if (!fs::exists(folder->path() / "trace.csv")) {
-    CsvTable(kTraceColumns).write(folder->path() / "trace.csv");
-  }
   fmt::print("{}\n\n{}\n{}", machine.name, ceilings_summary(analysis.ceilings.rows),
              kernels_summary(analysis.points));
   if (failed) {
