@@ -91,7 +91,9 @@ class RowReader {
     if (!found->is_number()) {
       fail(fmt::format("field '{}' is {}, not a number", field, found->type_name()));
     }
-    return found->get<double>();
+    const double value = found->get<double>();
+    if (!plausible(value)) fail(fmt::format("field '{}' is beyond 1e-30 to 1e30", field));
+    return value;
   }
   /// NaN also for what is no finite number above 0.
   double positive_number(const std::string& field) const {
