@@ -29,7 +29,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-/// How much a suite measures.
+/// How much a suite measures. Rounds alternate the processes that are compared with each other; a
+/// group of one process takes all its samples in one round.
 struct Effort {
   int rounds, repetitions;
   double budget_s;  ///< 0: no bound, every sample gets longest_sample_s
@@ -39,8 +40,8 @@ struct Effort {
 };
 // Samples are short: phases in which a core is shared last tens of milliseconds, and a sample that
 // is longer than they are is never quiet.
-constexpr Effort kQuick = {2, 5, 45, 5, 5, 0.002, 0.02};
-constexpr Effort kFull = {3, 5, 0, 300, 300, 0.03, 0.03};
+constexpr Effort kQuick = {2, 5, 45, 5, 5, 0.002, 0.01};
+constexpr Effort kFull = {3, 3, 0, 300, 120, 0.03, 0.03};
 constexpr int kFurtherRounds = 2;      // of a group, at most
 constexpr int kAttempts = 2;           // at a ceiling in doubt, beyond the first
 constexpr double kTablesEvery_s = 10;  // what a killed run has measured can be looked at
@@ -78,7 +79,7 @@ class Runner {
     total_ = plan.groups.size();
     for (const Group* group : groups_) {
       benchmarks_left_ += group->benchmarks();
-      processes_left_ += group->units.size();
+      processes_left_ += processes(*group);
     }
     first_sample_s_ = sample_time(0);
     progress_.emplace(expected_s(benchmarks_left_, processes_left_));
@@ -89,14 +90,14 @@ class Runner {
     folder_.write_state("running", total_);
     for (const Group* group : groups_) {
       sample_s_ = sample_time(progress_->elapsed_s());
-      expected_of_group_ = expected_s(group->benchmarks(), group->units.size());
+      expected_of_group_ = expected_s(group->benchmarks(), processes(*group));
       if (!measure_group(*group)) {
         progress_->clear();
         return false;
       }
       expected_done_ += expected_of_group_;
       benchmarks_left_ -= group->benchmarks();
-      processes_left_ -= group->units.size();
+      processes_left_ -= processes(*group);
       ++finished_;
       trace_.sample(progress_->elapsed_s(), group->name);
       trace_.write();
@@ -142,10 +143,12 @@ class Runner {
   };
 
   double samples() const { return effort_.rounds * effort_.repetitions; }
+  int rounds(const Group& group) const { return group.units.size() > 1 ? effort_.rounds : 1; }
+  std::size_t processes(const Group& group) const { return group.units.size() * rounds(group); }
 
   /// As it looks at the start, so that the parts add up to the whole.
   double expected_s(std::size_t benchmarks, std::size_t processes) const {
-    return static_cast<double>(processes) * effort_.rounds * kProcessCost_s +
+    return static_cast<double>(processes) * kProcessCost_s +
            static_cast<double>(benchmarks) * samples() * first_sample_s_ * kSampleCost;
   }
 
@@ -153,8 +156,8 @@ class Runner {
   /// on do not make the whole late.
   double sample_time(double elapsed_s) const {
     if (effort_.budget_s == 0) return effort_.longest_sample_s;
-    const double left = effort_.budget_s - elapsed_s -
-                        static_cast<double>(processes_left_) * effort_.rounds * kProcessCost_s;
+    const double left =
+        effort_.budget_s - elapsed_s - static_cast<double>(processes_left_) * kProcessCost_s;
     const double each = left / (static_cast<double>(benchmarks_left_) * samples() * kSampleCost);
     return std::clamp(each, effort_.shortest_sample_s, effort_.longest_sample_s);
   }
@@ -164,13 +167,16 @@ class Runner {
     results_.clear();
     context_ = json();
     std::vector<Unit> units = group.units;
-    for (int round = 0; round < effort_.rounds; ++round) {
+    rounds_ = rounds(group);
+    repetitions_ = effort_.rounds * effort_.repetitions / rounds_;
+    for (int round = 0; round < rounds_; ++round) {
       if (!measure_round(group, units, round)) return false;
     }
+    repetitions_ = effort_.repetitions;
     for (int i = 0; i < kFurtherRounds && rounds_left_s_ > 0; ++i) {
       if (!keep_disturbed(units)) break;
       const double begin = progress_->elapsed_s();
-      if (!measure_round(group, units, effort_.rounds + i)) return false;
+      if (!measure_round(group, units, rounds_ + i)) return false;
       rounds_left_s_ -= progress_->elapsed_s() - begin;
     }
     for (Benchmark& row : benchmarks_so_far()) seen_.push_back(std::move(row));
@@ -195,7 +201,7 @@ class Runner {
     for (std::size_t i = 0; i < units.size(); ++i) {
       if (signals_.interrupted()) return false;
       const double done = round + static_cast<double>(i) / static_cast<double>(units.size());
-      const double part = std::min(1.0, done / effort_.rounds);
+      const double part = std::min(1.0, done / rounds_);
       if (!measure_unit(group, units[i], round, part, next)) return false;
     }
     units = std::move(next);
@@ -234,26 +240,25 @@ class Runner {
   /// a whole is split into single benchmarks, so that one of them does not cost the others.
   bool measure_unit(const Group& group, const Unit& unit, int round, double part,
                     std::vector<Unit>& next) {
-    const double asked = static_cast<double>(unit.names.size()) * effort_.repetitions * sample_s_;
+    const double asked = static_cast<double>(unit.names.size()) * repetitions_ * sample_s_;
     const double timeout = options_.timeout_s > 0 ? options_.timeout_s
                                                   : process_timeout(folder_.settings().full, asked);
     const fs::path file = folder_.scratch() / "bench.json";
     fs::remove(file);
     const auto show = [&] {
       progress_->show(finished_, total_,
-                      fmt::format("{}, round {} of {}", group.name, round + 1, effort_.rounds),
+                      fmt::format("{}, round {} of {}", group.name, round + 1, rounds_),
                       expected_done_ + part * expected_of_group_);
     };
     show();
-    std::vector<std::string> arguments = {
-        unit.program.string(),
-        "--benchmark_filter=" + exact_filter(unit.names),
-        fmt::format("--benchmark_repetitions={}", effort_.repetitions),
-        "--benchmark_min_time=" + seconds_text(sample_s_),
-        "--benchmark_enable_random_interleaving=true",
-        "--benchmark_report_aggregates_only=false",
-        "--benchmark_out=" + file.string(),
-        "--benchmark_out_format=json"};
+    std::vector<std::string> arguments = {unit.program.string(),
+                                          "--benchmark_filter=" + exact_filter(unit.names),
+                                          fmt::format("--benchmark_repetitions={}", repetitions_),
+                                          "--benchmark_min_time=" + seconds_text(sample_s_),
+                                          "--benchmark_enable_random_interleaving=true",
+                                          "--benchmark_report_aggregates_only=false",
+                                          "--benchmark_out=" + file.string(),
+                                          "--benchmark_out_format=json"};
     if (!unit.own) {
       arguments.push_back(std::string("--suite=") + (folder_.settings().full ? "full" : "quick"));
       arguments.push_back("--device=" + device_);
@@ -389,6 +394,7 @@ class Runner {
   std::optional<Progress> progress_;
   std::vector<const Group*> groups_;  ///< to be measured
   std::size_t finished_ = 0, total_ = 0, benchmarks_left_ = 0, processes_left_ = 0;
+  int rounds_ = 1, repetitions_ = 1;  ///< of the group at work
   double first_sample_s_ = 0, sample_s_ = 0, expected_done_ = 0, expected_of_group_ = 0;
   double tables_due_s_ = kTablesEvery_s;
   std::map<std::string, Result> results_;  ///< of the group at work, by benchmark
