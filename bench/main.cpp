@@ -10,6 +10,7 @@
 #include "bench/case_list.hpp"
 #include "bench/run_cpu.hpp"
 #include "kernels/cpu_features.hpp"
+#include "roofline/machine/dtype_names.hpp"
 #include "roofline/machine/machine.hpp"
 #ifdef ROOFLINE_HAS_CUDA
 #include "bench/run_cuda.hpp"
@@ -91,6 +92,7 @@ int run(int argc, char** argv, const std::string& operations) {
     fmt::print(stderr, "{}: {}\n", argv[0], e.what());
     return 2;
   }
+  options.dtype = roofline::canonical_dtype(options.dtype).value_or(options.dtype);
   options.suite = suite == "quick" ? bench::Suite::quick : bench::Suite::full;
   options.cpu = device != "gpu";
   options.gpu = device != "cpu";

@@ -8,6 +8,7 @@
 
 #include "bench/affinity.hpp"
 #include "bench/counters.hpp"
+#include "bench/part_clock.hpp"
 #include "bench/window.hpp"
 
 namespace bench {
@@ -89,10 +90,12 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     if (!team) observers = std::make_unique<PinnedTeam>(entry.instance.threads, cpus);
     return observe(entry.instance.threads, !std::isnan(problem.traffic().dram));
   };
+  PartClock part_clock(problem);
   const Window before = when_quiet(window);
   const double waited_before = waited_for_cpu_s();
   const auto start = std::chrono::steady_clock::now();
   while (state.KeepRunningBatch(bound->batch)) {
+    part_clock.start();
     problem.run(bound->next_call, bound->batch);
     bound->next_call += bound->batch;
   }
@@ -100,6 +103,10 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   const double waited = waited_for_cpu_s() - waited_before;
   const Window beside = around(before, window());
   set_counters(state, problem, beside.clock_hz, false);
+  const auto parts = problem.parts();
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    set_part_counters(state, parts[i],
+                      part_clock.seconds()[i] / static_cast<double>(state.iterations()));
   set_counter(state, "issue_per_cycle", beside.issue_per_cycle);
   set_counter(state, "cpu_wait", waited / (all.count() * entry.instance.threads));
   set_counter(state, "memory_window_bytes_per_s", beside.memory_bytes_per_s);

@@ -1,7 +1,9 @@
 // The contract that every operation meets, on CPU and GPU alike. Plain C++, free of CUDA.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -60,6 +62,16 @@ struct Case {
   std::string name() const;
 };
 
+/// A stretch of a program's call that is also timed by itself: one of its kernels. Where a call
+/// comes by it several times, cost and traffic are those of all of them.
+struct Part {
+  std::string name;
+  std::string op, variant, dtype;  ///< of the registered kernel; what is none has no variant
+  std::pair<std::string, std::string> exec_unit;
+  Cost cost;
+  LevelBytes traffic;
+};
+
 /// One variant bound to one case, inputs allocated, filled and (on a CPU) first touched by the
 /// threads that will use them. Outputs are poisoned.
 class Problem {
@@ -79,6 +91,11 @@ class Problem {
   virtual std::pair<std::string, std::string> exec_unit() const = 0;
   /// Further `key=value;` text for the label, such as a library's version.
   virtual std::string label() const { return {}; }
+  /// What a program consists of; an operation is one piece.
+  virtual std::vector<Part> parts() const { return {}; }
+  /// From now on run() calls `done(i)` at the end of every stretch of parts()[i]; the first one
+  /// begins with the call. An empty function ends that.
+  virtual void watch(std::function<void(std::size_t)> /*done*/) {}
 };
 
 struct KernelInfo;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "roofline/prediction.hpp"
 #include "roofline/quiet.hpp"
 #include "roofline/run_folder.hpp"
 
@@ -61,6 +62,8 @@ void write_tables(const Analysis& analysis, const std::filesystem::path& folder,
   ceilings_table(analysis.ceilings.rows).write(folder / "ceilings.csv");
   sweep_table(analysis.ceilings.sweep, machine).write(folder / "sweep.csv");
   roofline_table(analysis.points, machine).write(folder / "roofline.csv");
+  const auto predicted = predictions(analysis.points);
+  if (!predicted.empty()) prediction_table(predicted, machine).write(folder / "prediction.csv");
 }
 
 }  // namespace roofline

@@ -25,8 +25,8 @@ Analysis analyze_folder(const std::filesystem::path& folder, const CeilingContex
 /// The benchmarks behind the ceilings whose verdict is not ok: to be measured again.
 std::set<std::string> doubtful_probes(const Analysis& analysis);
 
-/// ceilings.csv, sweep.csv and roofline.csv. Throws BadInput naming the file that cannot be
-/// written.
+/// ceilings.csv, sweep.csv and roofline.csv, and prediction.csv where a program was run. Throws
+/// BadInput naming the file that cannot be written.
 void write_tables(const Analysis& analysis, const std::filesystem::path& folder,
                   const std::string& machine);
 

@@ -7,11 +7,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <tuple>
 
 #include "roofline/csv.hpp"
-#include "roofline/dtype_names.hpp"
 #include "roofline/error.hpp"
+#include "roofline/machine/dtype_names.hpp"
 #include "roofline/statistics.hpp"
 
 namespace roofline {
@@ -100,7 +101,7 @@ class RowReader {
     const double value = optional_number(field);
     return std::isfinite(value) && value > 0 ? value : kUnknownNumber;
   }
-  double counter(const char* field) const {
+  double counter(const std::string& field) const {
     if (!row_.contains(field)) {
       fail(fmt::format("no counter '{}': set it per iteration, state.counters[\"{}\"] = …", field,
                        field));
@@ -300,6 +301,19 @@ class Reader {
       row.clock_hz = median(std::move(clocks));
       row.power_w = median(powers_[i]);
     }
+    std::vector<Benchmark> all;
+    for (std::size_t i = 0; i < data_.benchmarks.size(); ++i) {
+      all.push_back(std::move(data_.benchmarks[i]));
+      const std::size_t program = all.size() - 1;
+      for (Benchmark& part : parts_[i]) {
+        part.lived_times_s = part.times_s;
+        part.beside = all[program].beside;
+        part.clock_hz = all[program].clock_hz;
+        part.power_w = all[program].power_w;
+        all.push_back(std::move(part));
+      }
+    }
+    data_.benchmarks = std::move(all);
     return std::move(data_);
   }
 
@@ -323,15 +337,18 @@ class Reader {
     if (first_row != in_file_.end() && !row.raw().contains("flops") &&
         !row.raw().contains("bytes") && !row.raw().contains("label")) {
       add_time(first_row->second, time, beside, power);
+      add_part_times(row, first_row->second);
       return;
     }
     Benchmark sample = read_sample(row, source, name, caches);
     sample.attempt = attempt;
+    auto parts = read_parts(row, sample);
     const auto [found, fresh] =
         index_.try_emplace({sample.name, sample.device, sample.attempt}, data_.benchmarks.size());
     if (fresh) {
       data_.benchmarks.push_back(std::move(sample));
       powers_.emplace_back();
+      parts_.push_back(std::move(parts));
     } else {
       Benchmark& first = data_.benchmarks[found->second];
       const auto differ = [](double a, double b) {
@@ -343,6 +360,17 @@ class Reader {
     }
     in_file_[{data_.benchmarks[found->second].name, attempt}] = found->second;
     add_time(found->second, time, beside, power);
+    add_part_times(row, found->second);
+  }
+
+  void add_part_times(const RowReader& row, std::size_t program) {
+    for (Benchmark& part : parts_[program]) {
+      const double time = row.positive_number("time_part_" + part.part);
+      if (std::isnan(time)) {
+        row.fail(fmt::format("counter 'time_part_{}' is not a number above 0", part.part));
+      }
+      part.times_s.push_back(time);
+    }
   }
 
   void add_time(std::size_t index, double time, const Surroundings& beside, double power) {
@@ -418,11 +446,50 @@ class Reader {
     for (const std::string_view level : kLevels) {
       const std::string counter = fmt::format("bytes_{}", level);
       if (!row.raw().contains(counter)) continue;
-      out.level_bytes.emplace_back(level, row.counter(counter.c_str()));
+      out.level_bytes.emplace_back(level, row.counter(counter));
     }
     if (out.level_bytes.empty() && out.bytes > 0) {
       out.level_bytes.emplace_back(
           defaults_.level.empty() ? level_that_holds(out, caches) : defaults_.level, out.bytes);
+    }
+    return out;
+  }
+
+  /// Without their times.
+  static std::vector<Benchmark> read_parts(const RowReader& row, const Benchmark& program) {
+    std::vector<Benchmark> out;
+    if (program.scope != "program") return out;
+    const auto label = parse_label(row.text("label"));
+    const auto in_label = [&](const std::string& key) {
+      const auto found = label.find(key);
+      return found == label.end() ? std::string() : found->second;
+    };
+    std::istringstream names(in_label("parts"));
+    for (std::string name; names >> name;) {
+      const auto words = name_parts(in_label("part_" + name));
+      const auto dtype = words.size() == 5 ? canonical_dtype(words[2]) : std::nullopt;
+      if (!dtype) {
+        row.fail(fmt::format("label 'part_{}' is not op/variant/dtype/exec_unit/roof_dtype", name));
+      }
+      Benchmark part = program;
+      part.scope = "operation";
+      part.parent = program.name;
+      part.part = name;
+      part.part_op = words[0];
+      part.kernel = program.kernel + "_" + name;
+      part.variant = words[1].empty() ? program.variant : words[1];
+      part.dtype = *dtype;
+      part.exec_unit = words[3];
+      part.roof_dtype = words[4];
+      part.name = program.name + " " + name;
+      part.flops = row.counter("flops_part_" + name);
+      part.bytes = row.counter("bytes_part_" + name);
+      part.level_bytes.clear();
+      for (const std::string_view level : kLevels) {
+        const std::string counter = fmt::format("bytes_{}_part_{}", level, name);
+        if (row.raw().contains(counter)) part.level_bytes.emplace_back(level, row.counter(counter));
+      }
+      out.push_back(std::move(part));
     }
     return out;
   }
@@ -432,6 +499,7 @@ class Reader {
   std::map<std::tuple<std::string, std::string, int>, std::size_t> index_;
   std::map<std::pair<std::string, int>, std::size_t> in_file_;  // by name and attempt
   std::vector<std::vector<double>> powers_;                     // by benchmark
+  std::vector<std::vector<Benchmark>> parts_;                   // of each, for programs
 };
 
 }  // namespace

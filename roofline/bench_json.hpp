@@ -42,7 +42,9 @@ struct Benchmark {
   std::string roof_dtype;  ///< dtype of the compute roof it is held against
   std::string library;     ///< name and version of a peer; empty for a kernel
   std::string throttle, scope, parent, bytes_source;
-  int attempt = 0;  ///< above 0: a probe measured again, because a kernel was above its roof
+  std::string part;     ///< of its parent: qkv, attention …; empty for a benchmark of its own
+  std::string part_op;  ///< the operation that the part is: matmul, attention …
+  int attempt = 0;      ///< above 0: a probe measured again, because a kernel was above its roof
   std::vector<double> times_s;        ///< per call: the samples that count
   std::vector<double> lived_times_s;  ///< all samples, in the order of the rows
   std::vector<Surroundings> beside;   ///< of each of lived_times_s
@@ -79,6 +81,12 @@ struct BenchData {
 /// bytes_<level>; a row with only `bytes` counts at the level in `defaults`, else at the last one
 /// (DRAM, HBM) if its name says temp:cold, else at the smallest cache of the file's context that
 /// holds working_set_bytes (per thread for L1 and L2), else at the last one.
+///
+/// A row whose label says scope=program and parts=<name> <name> … is followed by its parts, as
+/// benchmarks of the operation <kernel>_<name> with the program as parent. The label tells of each
+/// `part_<name>=<op>/<variant>/<dtype>/<exec_unit>/<roof_dtype>`, the counters time_part_<name>
+/// (seconds per iteration, in every sample), flops_part_<name>, bytes_part_<name> and
+/// bytes_<level>_part_<name>.
 ///
 /// Throws BadInput, one line naming file and row or line: not readable, empty, not JSON, no
 /// `benchmarks`, wrong types, no counters `flops` and `bytes`, times or counters that are not

@@ -129,6 +129,8 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
       point.intensity = row.flops / bytes;
       point.achieved_bytes_per_s = bytes / common.time_s;
     }
+    point.t_math_s = t_math;
+    point.t_level_s = time.seconds;
     const bool known =
         compute_known && !std::isnan(time.seconds) && std::max(t_math, time.seconds) > 0;
     if (known) {
@@ -162,6 +164,34 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
   return out;
 }
 
+/// Bounds of programs from those of their parts; a program's points stand before its parts'. What a
+/// part does not move across a level takes no time there.
+void add_up_parts(std::vector<Point>& points) {
+  for (std::size_t first = 0; first < points.size();) {
+    const Benchmark& program = *points[first].benchmark;
+    std::size_t own = first;
+    while (own < points.size() && points[own].benchmark == &program) ++own;
+    std::size_t end = own;
+    double lower = 0, math = 0;
+    const Benchmark* part = nullptr;
+    while (end < points.size() && points[end].benchmark->parent == program.name &&
+           !points[end].benchmark->part.empty()) {
+      if (points[end].benchmark != part) {
+        part = points[end].benchmark;
+        lower += points[end].t_lower_s;
+        math += points[end].t_math_s;
+      }
+      ++end;
+    }
+    for (std::size_t i = first; i < own && part != nullptr; ++i) {
+      points[i].t_lower_s = lower;
+      points[i].t_math_s = math;
+      points[i].t_upper_s = math + points[i].t_level_s;
+    }
+    first = end;
+  }
+}
+
 }  // namespace
 
 std::vector<Point> overlay(const std::vector<Benchmark>& rows,
@@ -191,6 +221,7 @@ std::vector<Point> overlay(const std::vector<Benchmark>& rows,
       out.push_back(std::move(point));
     }
   }
+  add_up_parts(out);
   return out;
 }
 

@@ -22,6 +22,8 @@ struct Point {
   double roof_flops_per_s = kUnknownNumber, ridge_intensity = kUnknownNumber;
   std::string bound_by;
   double t_lower_s = kUnknownNumber, t_upper_s = kUnknownNumber;
+  double t_math_s = kUnknownNumber;   ///< FLOP at the compute roof
+  double t_level_s = kUnknownNumber;  ///< this level's bytes at its roof
   double fraction_of_roof = kUnknownNumber;
   double theory_roof_flops_per_s = kUnknownNumber, advertised_roof_flops_per_s = kUnknownNumber;
   std::string peer;
@@ -36,6 +38,9 @@ struct Point {
 /// threads; where the row's unit is unknown or has no such ceiling, the best unit of that dtype.
 /// The bandwidth roof W of a level is its fastest `read` row with the same threads. A ceiling that
 /// is known only as advertised (a spec chip) serves in place of a measured one.
+///
+/// The parts of a program run one after another: its t_lower_s and t_upper_s are the sums of
+/// theirs.
 std::vector<Point> overlay(const std::vector<Benchmark>& rows,
                            const std::vector<Ceiling>& ceilings);
 

@@ -14,6 +14,7 @@
 #include "roofline/error.hpp"
 #include "roofline/machine/machine.hpp"
 #include "roofline/own_bench.hpp"
+#include "roofline/prediction.hpp"
 #include "roofline/process.hpp"
 #include "roofline/progress.hpp"
 #include "roofline/quiet.hpp"
@@ -357,8 +358,9 @@ class Runner {
                                 "FLOP/s", "B/s", "repetitions", "threads"}) {
         row.erase(field);
       }
-      std::erase_if(row.get_ref<json::object_t&>(),
-                    [](const auto& item) { return item.first.starts_with("bytes_"); });
+      std::erase_if(row.get_ref<json::object_t&>(), [](const auto& item) {
+        return item.first.starts_with("bytes_") || item.first.starts_with("flops_part_");
+      });
     }
     for (auto& [field, value] : row.items()) {
       if (value.is_number_float()) value = std::stod(fmt::format("{:.8g}", value.get<double>()));
@@ -522,6 +524,8 @@ int run(const RunOptions& options) {
   write_tables(analysis, folder->path(), context.machine);
   fmt::print("{}\n\n{}\n{}", machine.name, ceilings_summary(analysis.ceilings.rows),
              kernels_summary(analysis.points));
+  const std::string steps = prediction_summary(predictions(analysis.points));
+  if (!steps.empty()) fmt::print("\n{}", steps);
   if (failed) {
     fmt::print("\n{} failed:\n", folder->failures().size());
     for (const RunFailure& failure : folder->failures()) {

@@ -87,8 +87,8 @@ inline constexpr Column kRooflineColumns[] = {
     {"machine", "", "as in ceilings.csv"},
     {"device", "", "cpu or gpu"},
     {"scope", "", "operation or program"},
-    {"parent", "", "the program that an operation is part of"},
-    {"kernel", "", "the operation; a user's benchmark: its whole name"},
+    {"parent", "", "the program that an operation is part of: its name as a benchmark"},
+    {"kernel", "", "the operation; a user's benchmark: its whole name; a part: <program>_<part>"},
     {"variant", "", "how it is done, or the library"},
     {"dtype", "", "element type, mixed as bf16xs8"},
     {"exec_unit", "", "the unit that the kernel issues to"},
@@ -115,7 +115,9 @@ inline constexpr Column kRooflineColumns[] = {
     {"roof_flops_per_s", "FLOP/s", "min(C, intensity x W) with this row's level"},
     {"ridge_intensity", "FLOP/byte", "C / W"},
     {"bound_by", "", "compute, launch or the level with the largest time, over all levels"},
-    {"t_lower_s", "s", "whole kernel: max of flops/C, launch and every level's bytes/W"},
+    {"t_lower_s", "s",
+     "whole kernel: max of flops/C, launch and every level's bytes/W; a program: sum over its "
+     "parts"},
     {"t_upper_s", "s", "flops/C + this level's bytes/W"},
     {"fraction_of_roof", "1", "achieved / roof, as measured even where it exceeds 1"},
     {"theory_roof_flops_per_s", "FLOP/s", "the same roof with both sides in theory at the clock"},
@@ -131,6 +133,35 @@ inline constexpr Column kRooflineColumns[] = {
      "above-roof: beyond it, not to be plotted; "
      "impossible: faster than t_lower_s because of another row of this benchmark; no-roof: a "
      "ceiling it needs is not known"},
+};
+
+/// Programs, such as a decode step, beside what the main memory's and the compute roofs allow: a
+/// row for the whole and one for each of its parts, which run one after another.
+inline constexpr Column kPredictionColumns[] = {
+    {"machine", "", "as in ceilings.csv"},
+    {"device", "", "cpu or gpu"},
+    {"program", "", "its name as a benchmark"},
+    {"variant", "", "how the program or its part is done"},
+    {"dtype", "", "of the program or its part, mixed as bf16xs8"},
+    {"part", "", "step for the whole; qkv, attention, out, mlp_up, mlp_down, head; glue between"},
+    {"time_s", "s", "measured: median per step"},
+    {"time_low_s", "s", "lower end of the median's 95 % interval"},
+    {"time_high_s", "s", "upper end of the median's 95 % interval"},
+    {"flops", "FLOP", "per step"},
+    {"parameter_bytes", "bytes", "of weights and their scales that are read in a step; 0 for none"},
+    {"kv_bytes", "bytes", "of the KV cache and its scales that are read in a step; 0 for none"},
+    {"t_parameters_s", "s", "parameter_bytes / bandwidth of the main memory"},
+    {"t_kv_s", "s", "kv_bytes / bandwidth of the main memory"},
+    {"t_flops_s", "s", "flops / peak of the unit and dtype that the part issues to"},
+    {"t_lower_s", "s", "a part: the largest of the three; a step: sum over its parts"},
+    {"t_upper_s", "s", "sum of the three"},
+    {"overhead_s", "s", "time_s - t_lower_s: what perfect overlap does not explain"},
+    {"error", "1", "time_s / t_lower_s - 1; empty for overhead"},
+    {"verdict", "",
+     "explained: between t_lower_s and t_upper_s; near: above, but within 15 % of t_lower_s; lost: "
+     "above both; impossible: below t_lower_s; all beyond 3 % of clock; overhead: a part that "
+     "needs nothing of the main memory; no-roof: a "
+     "ceiling is unknown"},
 };
 
 /// `roofline predict sweep batch`: one row per shape and batch.

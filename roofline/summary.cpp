@@ -65,11 +65,12 @@ std::string kernels_summary(const std::vector<Point>& points) {
   };
   for (const Point& point : points) {
     const Benchmark& row = *point.benchmark;
+    if (refused(point) || point.verdict == "no-roof") ++faults[point.verdict];
+    if (!row.part.empty()) continue;
     const Work work{row.device, row.kernel, row.dtype, row.shape, row.temperature, row.threads};
     const auto [found, fresh] = best.try_emplace(work, &point);
     if (fresh) order.push_back(work);
     if (!fresh && faster(point, *found->second)) found->second = &point;
-    if (refused(point) || point.verdict == "no-roof") ++faults[point.verdict];
   }
   if (order.empty()) return "No kernels.\n";
   std::vector<std::vector<std::string>> rows = {{"kernel", "best variant", "time", "achieved",

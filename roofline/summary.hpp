@@ -14,7 +14,7 @@ std::string ceilings_summary(const std::vector<Ceiling>& ceilings);
 
 /// For each operation, dtype, shape, temperature and thread count the fastest kernel (a library
 /// only where there is nothing else): time, rate, bound, share of its roof, against the best
-/// library. Faults are listed below the table.
+/// library. Parts of programs are left out. Faults are listed below the table.
 std::string kernels_summary(const std::vector<Point>& points);
 
 }  // namespace roofline

@@ -12,17 +12,28 @@ inline constexpr int kUnroll = 16;
 /// Keeps one pass over the arrays from being merged with the next.
 inline void end_of_pass() { asm volatile("" ::: "memory"); }
 
+/// Four quarters side by side: as many streams for the prefetchers. Passes follow each other
+/// without a branch, which would be mispredicted once a pass: 5 % of one over half of L1.
 template <class F>
 float read(const float* a, std::int64_t n, std::int64_t repeats) {
-  constexpr int kChains = 8, kStep = kUnroll * F::kWidth;
+  constexpr int kStreams = 4, kChains = 8, kBurst = kUnroll / kStreams, kStep = kBurst * F::kWidth;
+  const std::int64_t quarter = n / kStreams, steps = repeats * (quarter / kStep);
   typename F::V acc[kChains];
+#pragma GCC unroll 8
   for (auto& v : acc) v = F::zero();
-  for (std::int64_t r = 0; r < repeats; ++r, end_of_pass())
-    for (std::int64_t i = 0; i < n; i += kStep)
+  const float* const streams[] = {a, a + quarter, a + 2 * quarter, a + 3 * quarter};
+  std::int64_t i = 0;
+  for (std::int64_t step = 0; step < steps; ++step, end_of_pass()) {
 #pragma GCC unroll 16
-      for (int u = 0; u < kUnroll; ++u)
-        acc[u % kChains] = F::add(acc[u % kChains], F::load(a + i + u * F::kWidth));
+    for (int u = 0; u < kUnroll; ++u) {
+      const float* const at = streams[u / kBurst] + i + u % kBurst * F::kWidth;
+      acc[u % kChains] = F::add(acc[u % kChains], F::load(at));
+    }
+    i += kStep - quarter;
+    i += quarter & (i >> 63);
+  }
   float total = 0;
+#pragma GCC unroll 8
   for (const auto& v : acc) total += F::sum(v);
   return total;
 }

@@ -8,9 +8,10 @@
 #include "roofline/bench_json.hpp"
 #include "roofline/ceilings.hpp"
 #include "roofline/cli/commands.hpp"
-#include "roofline/dtype_names.hpp"
 #include "roofline/error.hpp"
+#include "roofline/machine/dtype_names.hpp"
 #include "roofline/overlay.hpp"
+#include "roofline/prediction.hpp"
 #include "roofline/quiet.hpp"
 #include "roofline/roofs.hpp"
 #include "roofline/summary.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> bench;
-  std::string ceilings, chip, out;
+  std::string ceilings, chip, out, prediction;
   RowDefaults defaults;
 };
 
@@ -46,6 +47,8 @@ int analyze(Options options) {
     machine = ceilings.front().machine;
   }
   if (!options.out.empty()) roofline_table(points, machine).write(options.out);
+  const auto predicted = predictions(points);
+  if (!options.prediction.empty()) prediction_table(predicted, machine).write(options.prediction);
   if (ceilings.empty()) {
     fmt::print(stderr, "roofline: no --ceilings and no --chip: the points have no roof\n");
   }
@@ -53,6 +56,7 @@ int analyze(Options options) {
     fmt::print(stderr, "roofline: skipped {}: {}\n", row.name, row.reason);
   }
   fmt::print("{}", kernels_summary(points));
+  if (!predicted.empty()) fmt::print("\n{}", prediction_summary(predicted));
   return 0;
 }
 
@@ -70,6 +74,8 @@ void add_analyze(CLI::App& app, int& exit_code) {
   command->add_option("--chip", options->chip, "Advertised roofs of a chip instead (see specs)")
       ->excludes(ceilings);
   command->add_option("--out", options->out, "Where roofline.csv is written");
+  command->add_option("--prediction", options->prediction,
+                      "Where prediction.csv is written: programs with parts, such as decode steps");
   command->add_option("--device", options->defaults.device, "Of rows that do not tell: cpu or gpu")
       ->check(CLI::IsMember({"cpu", "gpu"}));
   command->add_option("--dtype", options->defaults.dtype, "Of rows that do not tell: f32, bf16 …");

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "roofline/cli/commands.hpp"
-#include "roofline/dtype_names.hpp"
 #include "roofline/error.hpp"
+#include "roofline/machine/dtype_names.hpp"
 #include "roofline/text_table.hpp"
 
 namespace roofline::cli {

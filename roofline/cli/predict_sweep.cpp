@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "roofline/cli/predict_serving.hpp"
-#include "roofline/dtype_names.hpp"
 #include "roofline/error.hpp"
+#include "roofline/machine/dtype_names.hpp"
 #include "roofline/predict/sweep.hpp"
 #include "roofline/process.hpp"
 #include "roofline/report.hpp"

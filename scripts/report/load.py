@@ -57,6 +57,27 @@ class Row:
     roof_flops_per_s: float | None
     bound_by: str
     verdict: str
+    parent: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """A row of prediction.csv: a whole decode step, measured and predicted."""
+
+    variant: str
+    dtype: str
+    kv: str
+    batch: int
+    context: int
+    layers: int
+    head: bool
+    threads: int
+    time_s: float
+    low_s: float | None
+    high_s: float | None
+    lower_s: float
+    upper_s: float
+    verdict: str
 
 
 @dataclass(frozen=True)
@@ -84,7 +105,7 @@ class _Record:
     def __init__(self, path, line, fields):
         self._path, self._line, self._fields = path, line, fields
 
-    def _fail(self, column, what):
+    def fail(self, column, what):
         raise BadTable(f"{self._path} line {self._line}, column {column}: {what}")
 
     def columns(self):
@@ -100,15 +121,15 @@ class _Record:
         try:
             value = float(text)
         except ValueError:
-            self._fail(column, f"{text[:40]!r} is not a number")
+            self.fail(column, f"{text[:40]!r} is not a number")
         if not math.isfinite(value) or value < 0:
-            self._fail(column, f"{text[:40]!r} is not a finite number of at least 0")
+            self.fail(column, f"{text[:40]!r} is not a finite number of at least 0")
         return value
 
     def required(self, column):
         value = self.number(column)
         if value is None:
-            self._fail(column, "is empty")
+            self.fail(column, "is empty")
         return value
 
 
@@ -200,7 +221,8 @@ def _ceiling_key(record):
 def roofline(path):
     columns = (
         "machine device kernel variant dtype shape temperature threads time_s time_low_s "
-        "time_high_s flops level intensity achieved_flops_per_s roof_flops_per_s bound_by verdict"
+        "time_high_s flops level intensity achieved_flops_per_s roof_flops_per_s bound_by verdict "
+        "parent"
     ).split()
     return [
         Row(
@@ -222,9 +244,45 @@ def roofline(path):
             roof_flops_per_s=r.number("roof_flops_per_s"),
             bound_by=r.text("bound_by"),
             verdict=r.text("verdict"),
+            parent=r.text("parent"),
         )
         for r in records(path, columns)
     ]
+
+
+def steps(path):
+    """The whole steps of prediction.csv, without their parts."""
+    columns = (
+        "program part variant dtype time_s time_low_s time_high_s t_lower_s t_upper_s verdict"
+    ).split()
+    return [_step(r) for r in records(path, columns) if r.text("part") == "step"]
+
+
+def _step(record):
+    keys = dict(part.split(":", 1) for part in record.text("program").split("/") if ":" in part)
+
+    def size(key, otherwise=None):
+        text = keys.get(key, otherwise)
+        if text is None or not text.isdecimal():
+            record.fail("program", f"{record.text('program')[:80]!r} has no {key}:<number>")
+        return int(text)
+
+    return Step(
+        variant=record.text("variant"),
+        dtype=record.text("dtype"),
+        kv=keys.get("kv", ""),
+        batch=size("B"),
+        context=size("T"),
+        layers=size("layers"),
+        head=size("V", "0") > 0,
+        threads=size("threads", "1"),
+        time_s=record.required("time_s"),
+        low_s=record.number("time_low_s"),
+        high_s=record.number("time_high_s"),
+        lower_s=record.required("t_lower_s"),
+        upper_s=record.required("t_upper_s"),
+        verdict=record.text("verdict"),
+    )
 
 
 def sweep(path):
@@ -262,6 +320,7 @@ class Results:
     ceilings: list
     rows: list
     sweep: list
+    steps: list  # empty where no program was measured, as in most folders
     notes: list
 
 
@@ -311,5 +370,6 @@ def results(folder):
         ceilings=tables["ceilings"],
         rows=tables["roofline"],
         sweep=tables["sweep"],
+        steps=steps(folder / "prediction.csv") if (folder / "prediction.csv").exists() else [],
         notes=notes,
     )

@@ -17,6 +17,7 @@ from save import save, write
 
 def _pictures(folder, results):
     import plot_roofline
+    import plot_steps
     import plot_sweep
 
     save(plot_roofline.draw(results), folder / "roofline")
@@ -25,6 +26,8 @@ def _pictures(folder, results):
         save(sweep, folder / "sweep")
     else:
         print("sweep.csv has no rows: no sweep picture")
+    if results.steps:
+        save(plot_steps.draw(results.steps, results.title), folder / "decode")
 
 
 def _arguments(arguments):

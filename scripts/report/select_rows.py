@@ -96,10 +96,14 @@ def _bounding(rows):
 
 
 def points(results, device):
-    """(points to draw, benchmarks refused by their verdict, benchmarks without coordinates)."""
+    """(points to draw, benchmarks refused by their verdict, benchmarks without coordinates).
+
+    Parts of programs are left to the page.
+    """
     threads = all_core_threads(results, device)
     chosen, refused, unplaced = [], [], []
-    for rows in _benchmarks(r for r in results.rows if r.device == device):
+    whole = (r for r in results.rows if r.device == device and not r.parent)
+    for rows in _benchmarks(whole):
         if rows[0].threads is not None and rows[0].threads != threads:
             continue
         bad = next((row for row in rows if set(row.verdict.split("+")) & set(REFUSED)), None)

@@ -42,6 +42,22 @@ JSON
 "$roofline" analyze --bench own.json --chip h100-sxm --device gpu --dtype bf16 --exec-unit wgmma \
   --out own.csv >out 2>err || { echo "own: exit code $?"; cat err; failed=1; }
 golden expected_own.csv own.csv
+# A program: 4 MB of weights take 0.2 ms at least, and it took 1.4 ms.
+cat >program.json <<'JSON'
+{"context": {}, "benchmarks": [
+ {"name": "decode/v/bf16/B:1/T:1/layers:1/kv:bf16/threads:1", "run_type": "iteration", "threads": 1,
+  "real_time": 1.4, "time_unit": "ms", "flops": 1e6, "bytes": 4e6, "bytes_DRAM": 4e6,
+  "label": "device=cpu;scope=program;parts=qkv glue;part_qkv=matmul/m/bf16/u/f32;part_glue=glue//f32/u/f32;",
+  "time_part_qkv": 1.2e-3, "flops_part_qkv": 1e6, "bytes_part_qkv": 4e6, "bytes_DRAM_part_qkv": 4e6,
+  "time_part_glue": 0.2e-3, "flops_part_glue": 1, "bytes_part_glue": 0}]}
+JSON
+"$roofline" analyze --bench program.json --ceilings ceilings.csv --out program.csv \
+  --prediction prediction.csv >out 2>err || { echo "program: exit code $?"; cat err; failed=1; }
+[ "$(grep -c ,decode/v/bf16/B:1 prediction.csv)" -eq 3 ] || { echo 'prediction.csv:'; cat prediction.csv; failed=1; }
+grep -q '^0 of 1 steps between T_lower and T_upper' out || { echo 'no table of steps'; cat out; failed=1; }
+sed 's/"time_part_glue": 0.2e-3, //' program.json >wrong.json
+bad "wrong.json: benchmarks\[0\] 'decode.*counter 'time_part_glue' is not a number above 0" --bench wrong.json
+
 bad "own.json: benchmarks\[0\] 'BM_Mine/1024': device is not known.*--device" \
   --bench own.json --dtype f32
 bad "dtype is not known.*--dtype" --bench own.json --device cpu

@@ -44,6 +44,9 @@ def entries():
                     yield entry("stream", "avx2", f"f32/access:{access}/size:{size}", threads)
         for size in SIZES:
             yield entry("chase", "plain", f"u64/size:{size}", 1)
+    elif PROGRAM == "bench_decode":
+        for batch in (1, 8):
+            yield entry("decode", "avx2", f"bf16/B:{batch}/T:64/layers:2/kv:s8", 2)
     else:
         op = PROGRAM.removeprefix("bench_")
         for temp in ("warm", "cold"):
@@ -73,8 +76,21 @@ def work(item):
             {"working_set_bytes": size * threads}
     if item["op"] == "chase":
         return 1e-6 / gigabytes_per_s(int(keys["size"])), 0, 8, {"working_set_bytes": 8}
+    if item["op"] == "decode":
+        return program(int(keys["B"]))
     time_s = {"scalar": 4e-6, "avx2": 1e-6, "openblas": 1.25e-6}[item["variant"]] / threads
     return time_s, 2000, 8000, {"bytes_L1": 8000, "working_set_bytes": 8000}
+
+
+def program(batch):
+    """1 GB of weights and 0.1 GB of cache a sequence, over 20 GB/s: 50 and 5 ms."""
+    counters = {"time_part_qkv": 52e-3, "time_part_attention": 5.5e-3 * batch, "time_part_glue": 1e-3,
+                "flops_part_qkv": 1e8 * batch, "flops_part_attention": 1e6 * batch,
+                "flops_part_glue": 1e3, "bytes_DRAM": 1e9 + 1e8 * batch, "bytes_DRAM_part_qkv": 1e9,
+                "bytes_DRAM_part_attention": 1e8 * batch, "bytes_part_qkv": 1e9,
+                "bytes_part_attention": 1e8 * batch, "bytes_part_glue": 1e3,
+                "bytes_L1_part_glue": 1e3}
+    return 53e-3 + 5.5e-3 * batch, 1.01e8 * batch + 1e3, 1e9 + 1e8 * batch, counters
 
 
 def row(item, repetition):
@@ -83,6 +99,10 @@ def row(item, repetition):
     label = f"device={item['device']};exec_unit=simd-avx2;roof_dtype=f32;"
     if item["library"]:
         label += "library=OpenBLAS 0.3.21;"
+    if item["op"] == "decode":
+        label += ("scope=program;parts=qkv attention glue;part_qkv=matmul/avx2/bf16/simd-avx2/f32;"
+                  "part_attention=attention/avx2/s8/simd-avx2/f32;"
+                  "part_glue=glue//f32/simd-baseline/f32;")
     if item["variant"] in ("scalar",):
         label = label.replace("simd-avx2", "scalar")
     return {"name": item["name"] + "/real_time", "run_name": item["name"] + "/real_time",

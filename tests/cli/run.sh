@@ -107,6 +107,20 @@ check "$folder" "'dot/scalar/f32/N:1000/temp:cold/threads:1' in names"
 same=$(comm -12 <(echo "$before") <(stat -c %Y.%i "$folder"bench/* | sort) | wc -l)
 [ "$same" -eq $(($(echo "$before" | wc -l) - 1)) ] || fail "resume: $same files untouched"
 
+# A program: its parts follow it in roofline.csv, and prediction.csv holds it against the ceilings.
+ln -s ../fake bin/bench_decode
+measure program 0 --filter '^decode'
+rm bin/bench_decode
+check "$folder" "[(r['scope'], r['kernel']) for r in csv('roofline.csv')] == [('program', 'decode'), ('operation', 'decode_qkv'), ('operation', 'decode_attention'), ('operation', 'decode_glue')] * 2"
+check "$folder" "{r['parent'] for r in csv('roofline.csv') if r['scope'] == 'operation'} == {'decode/avx2/bf16/B:%d/T:64/layers:2/kv:s8/threads:2' % b for b in (1, 8)}"
+check "$folder" "all(r['samples'] == '10' and r['time_low_s'] for r in csv('roofline.csv'))"
+# The fake machine reads 20 GB/s on 2 threads and does 100 GFLOP/s.
+check "$folder" "[(r['part'], round(float(r['t_parameters_s']), 6), round(float(r['t_kv_s']), 6), r['verdict']) for r in csv('prediction.csv')][:4] == [('step', 0.05, 0.005, 'near'), ('qkv', 0.05, 0, 'explained'), ('attention', 0, 0.005, 'near'), ('glue', 0, 0, 'overhead')]"
+check "$folder" "[round(float(r['t_lower_s']), 6) for r in csv('prediction.csv') if r['part'] == 'step'] == [0.055, 0.09]"
+check "$folder" "sum('flops_part_qkv' in row for row in bench) == 2 and sum('time_part_qkv' in row for row in bench) == 20"
+grep -q '2 of 2 steps between T_lower and T_upper, or within 15 % of T_lower' program.out || fail 'program: no summary'
+[ -e "${good}prediction.csv" ] && fail 'good: a prediction.csv without a program'
+
 # 3. kill -9 at several moments: the folder loads, what was finished stays, --resume completes it.
 for groups in 1 4 9; do
   name=kill$groups

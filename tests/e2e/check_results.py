@@ -24,15 +24,20 @@ COLUMNS = {
         achieved_bytes_per_s roof roof_flops_per_s ridge_intensity bound_by t_lower_s t_upper_s
         fraction_of_roof theory_roof_flops_per_s advertised_roof_flops_per_s
         fraction_of_advertised peer peer_ratio verdict""".split(),
+    "prediction": """machine device program variant dtype part time_s time_low_s time_high_s flops
+        parameter_bytes kv_bytes t_parameters_s t_kv_s t_flops_s t_lower_s t_upper_s overhead_s error
+        verdict""".split(),
     "sweep": """machine device resource level operation variant dtype exec_unit threads size_bytes
         working_set_bytes measured measured_low measured_high samples samples_rejected relative_mad
         clock_hz plateau""".split(),
 }
 TEXT = set("""machine device resource level operation dtype exec_unit condition advertised_source
     verdict cause scope parent kernel variant shape temperature throttle bytes_source roof bound_by
-    peer""".split())  # fmt: skip
+    peer program part""".split())  # fmt: skip
 # Fields where 0 is a value; anywhere else it would be an unknown written as 0.
-MAY_BE_ZERO = {"samples_rejected", "plateau", "relative_mad"}
+MAY_BE_ZERO = {"samples_rejected", "plateau", "relative_mad", "parameter_bytes", "kv_bytes",
+               "t_parameters_s", "t_kv_s"}  # fmt: skip
+MAY_BE_NEGATIVE = {"overhead_s", "error"}
 # What any machine lies within, an overloaded one too; a wrong unit (GB, ms, MHz) does not.
 RANGES = {
     "clock_hz": (0.5e9, 7e9),
@@ -69,7 +74,7 @@ def close(a, b, relative=2e-3):
 
 def check_number(where, column, value):
     expect(math.isfinite(value), where, f"{column} is {value}")
-    expect(value >= 0, where, f"{column} is negative: {value}")
+    expect(value >= 0 or column in MAY_BE_NEGATIVE, where, f"{column} is negative: {value}")
     expect(value != 0 or column in MAY_BE_ZERO, where, f"{column} is 0: an unknown is left empty")
     low, high = RANGES.get(column, (0, math.inf))
     expect(low <= value <= high or value == 0, where, f"{column} = {value} outside {low}…{high}")
@@ -77,6 +82,8 @@ def check_number(where, column, value):
 
 def read(folder, name):
     path = folder / f"{name}.csv"
+    if name == "prediction" and not any((folder / "bench").glob("decode*.json")):
+        return []  # there are no decode kernels for this CPU
     if not path.exists():
         fault(path.name, "is missing")
         return []
@@ -239,8 +246,8 @@ def check_benchmarks(rows, order):
     flagged at one of them."""
     groups = {}
     for row in rows:
-        key = tuple(row[c] for c in ("device", "kernel", "variant", "dtype", "shape", "temperature",
-                                     "threads"))  # fmt: skip
+        key = tuple(row[c] for c in ("device", "parent", "kernel", "variant", "dtype", "shape",
+                                     "temperature", "threads"))  # fmt: skip
         groups.setdefault(key, []).append(row)
     for group in groups.values():
         levels = [row["level"] for row in group if row["level"]]
@@ -251,6 +258,25 @@ def check_benchmarks(rows, order):
         if group[0]["device"] == "cpu" and set(levels) <= set(order):
             known = [order.index(level) for level in levels]
             expect(known == sorted(known), group[0]["where"], f"levels out of order: {levels}")
+
+
+def check_predictions(rows):
+    """Parts run one after another: they add up to their step, in work, in bounds and nearly in time."""
+    steps = {}
+    for row in rows:
+        interval(row, "time_low_s", "time_s", "time_high_s")
+        difference = row["time_s"] - row["t_lower_s"]
+        expect(abs(row["overhead_s"] - difference) <= 1e-6 * row["time_s"], row["where"],
+               "overhead_s is off")  # fmt: skip
+        steps.setdefault(row["program"], []).append(row)
+    for step, *parts in steps.values():
+        expect(step["part"] == "step" and parts, step["where"], "no parts behind a step")
+        for column in ("flops", "parameter_bytes", "kv_bytes", "t_lower_s", "t_upper_s"):
+            expect(close(step[column], sum(part[column] for part in parts)), step["where"],
+                   f"{column} of the parts do not add up")  # fmt: skip
+        # Medians of each need not add up to the median of the whole.
+        expect(close(step["time_s"], sum(part["time_s"] for part in parts), 0.2), step["where"],
+               "times of the parts do not add up")  # fmt: skip
 
 
 def check_sweep(rows):
@@ -290,6 +316,7 @@ def main(arguments):
     machine = json.loads((folder / "machine.json").read_text())
     tables = {name: read(folder, name) for name in COLUMNS}
     check_sweep(tables["sweep"])
+    check_predictions(tables["prediction"])
     check_ceilings(tables["ceilings"], machine, tables["sweep"])
     check_roofline(tables["roofline"], machine)
     check_other_files(folder)

@@ -101,11 +101,12 @@ class Page(unittest.TestCase):
                  "peer_ratio": "", "time_s": "0.02", "time_low_s": "", "time_high_s": "",
                  "t_lower_s": "0.015", "t_upper_s": "0.03"}  # fmt: skip
         rows += [
+            {**whole, "shape": "batch:2", "time_s": "0.04"},
             whole,
             {
                 **whole,
                 "scope": "operation",
-                "parent": "decode",
+                "parent": "decode/avx2_packed/f32/batch:1/temp:warm/threads:4",
                 "kernel": "decode_mlp",
                 "time_s": "0.005",
             },
@@ -158,13 +159,13 @@ class Page(unittest.TestCase):
             self.click("#next")
 
     def drawn(self, rows):
-        """What the chart must show of some rows: as the pictures choose it."""
+        """What the chart must show of some rows: as the pictures choose it, and parts of programs."""
         folder = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder)
         shutil.copy(self.folder / "ceilings.csv", folder)
         expected = []
         for source in ("model", "counter"):
-            some = [row for row in rows if row["bytes_source"] == source]
+            some = [{**row, "parent": ""} for row in rows if row["bytes_source"] == source]
             if some:
                 write(folder / "roofline.csv", some)
                 results = load.results(folder)
@@ -539,6 +540,16 @@ class Page(unittest.TestCase):
         options = self.browser.find_elements(By.CSS_SELECTOR, "#plate-sweep option")
         next(option for option in options if "latency" in option.text).click()
         until(lambda: self.js(highest) < 1, "a plate in seconds")
+
+    def test_programs_and_their_parts(self):
+        options = self.browser.find_elements(By.CSS_SELECTOR, "#plate-decode option")
+        self.assertEqual([o.text for o in options],
+                         ["whole programs", "parts of decode/avx2_packed/f32/batch:1/warm"])  # fmt: skip
+        times = ("return PLOTS.find((p) => p.fileName.startsWith('decode')).view.model.renderers"
+                 ".map((r) => r.data_source.data.time).find((t) => t).map((t) => 1e3 * t)")  # fmt: skip
+        self.assertEqual(sorted(self.js(times)), [20, 40])
+        options[1].click()
+        until(lambda: self.js(times) == [5], "the parts of a program")
 
     def test_batch_curve(self):
         """D = F = 4096, bf16 activations, int8 weights on 1.97e14 FLOP/s and 8.2e11 B/s: 136.1."""

@@ -102,6 +102,33 @@ class Report(unittest.TestCase):
         for label in ("read", "copy", "chase", "L1", "DRAM", "cpu bandwidth, 1 thread"):
             self.assertIn(label, text)
 
+    def test_steps_between_their_bounds(self):
+        columns = ("program part variant dtype time_s time_low_s time_high_s t_lower_s t_upper_s "
+                   "verdict").split()  # fmt: skip
+        name = "decode/avx2/bf16/B:{}/T:1024/layers:{}/kv:s8{}/threads:4"
+        rows = [
+            [name.format(1, 1, ""), "step", "avx2", "bf16", 0.011, 0.01, 0.012, 0.01, 0.012, "explained"],
+            [name.format(1, 1, ""), "qkv", "avx2_packed", "bf16", 0.002, "", "", 0.001, 0.0015, "lost"],
+            [name.format(8, 1, ""), "step", "avx2", "bf16", 0.03, "", "", 0.01, 0.02, "lost"],
+            [name.format(1, 32, "/V:9"), "step", "avx2", "bf16", 0.3, "", "", 0.29, 0.31, "explained"],
+        ]  # fmt: skip
+        path = self.folder / "prediction.csv"
+
+        def write():
+            with open(path, "w", newline="") as file:
+                csv.writer(file).writerows([columns, *rows])
+
+        write()
+        self.draws(["decode.png", "decode.svg", *PICTURES])
+        text, marks = svg(self.folder / "decode.svg")
+        self.assertEqual(marks, 3)  # whole steps only
+        for label in ("context 1024, 1 layer", "context 1024, 32 layers + head",
+                      "avx2: bf16, KV cache s8", "2 of 3 between"):  # fmt: skip
+            self.assertIn(label, text)
+        rows[2][0] = "decode/avx2/bf16/T:1024/layers:1"
+        write()
+        self.refuses("prediction.csv line 4", "program", "has no B:<number>")
+
     def test_png_is_1600_wide(self):
         self.draws()
         head = (self.folder / "roofline.png").read_bytes()[:24]

@@ -1,4 +1,4 @@
-#include "roofline/dtype_names.hpp"
+#include "roofline/machine/dtype_names.hpp"
 
 #include <gtest/gtest.h>
 

@@ -74,12 +74,17 @@ function limits(row) {
   return {peak: bandwidth * row.ridge_intensity, bandwidth};
 }
 
-function callsOf(run, row) {
+// As Google Benchmark calls it.
+function benchmarkName(row) {
   const parts = [
     row.kernel, row.variant, row.dtype, row.shape, row.temperature && `temp:${row.temperature}`,
     row.threads && `threads:${row.threads}`
   ];
-  return run.calls[parts.filter(Boolean).join("/")] ?? [null, null];
+  return parts.filter(Boolean).join("/");
+}
+
+function callsOf(run, row) {
+  return run.calls[benchmarkName(row)] ?? [null, null];
 }
 
 function makeBenchmark(run, rows) {
@@ -156,7 +161,10 @@ function makeRun(embedded, index) {
       [...groupBy(rows, (row) => JSON.stringify(BENCHMARK_KEYS.map((k) => row[k]))).values()].map(
           (group) => makeBenchmark(run, group));
   for (const part of run.benchmarks.filter((b) => b.parent)) {
-    part.whole = run.benchmarks.find((b) => b.scope === "program" && b.kernel === part.parent);
+    // A user's own program is called by its kernel alone.
+    part.whole = run.benchmarks.find(
+        (b) => b.scope === "program" && b.device === part.device &&
+            [b.kernel, benchmarkName(b)].includes(part.parent));
   }
   run.devices = unique([...run.ceilings, ...run.benchmarks].map((item) => item.device))
                     .sort((a, b) => (b === "cpu") - (a === "cpu") || a.localeCompare(b));

@@ -1,16 +1,27 @@
 "use strict";
-// Whole programs, such as a decode step: predicted against measured.
+// Whole programs, such as a decode step, and their parts: predicted against measured.
 
 function decodeChoices(run) {
   const programs = run.benchmarks.filter((b) => b.scope === "program" && b.time_s && b.t_lower_s);
-  return programs.length ? [{words: "whole programs", rows: programs}] : [];
+  if (!programs.length) return [];
+  const partsOf = (program) =>
+      run.benchmarks.filter((b) => b.whole === program && b.time_s && b.t_lower_s);
+  return [
+    {words: "whole programs", rows: programs, label: (b) => [b.variant, b.dtype, b.shape]},
+    ...programs
+        .map((p) => ({
+               words: `parts of ${p.title}`,
+               rows: partsOf(p),
+               label: (b) => [b.kernel, b.variant, b.dtype]
+             }))
+        .filter(({rows}) => rows.length)
+  ];
 }
 
-function drawDecode({rows}) {
+function drawDecode({rows, label}) {
   const colours = themeColours();
-  const factors = rows.map(
-      (b, i) =>
-          `${i + 1}  ${isolated([b.variant, b.dtype, b.shape].filter(Boolean).join(" "), 44)}`);
+  const factors =
+      rows.map((b, i) => `${i + 1}  ${isolated(label(b).filter(Boolean).join(" "), 44)}`);
   const upper = (b) => largest(b.rows.map((r) => r.t_upper_s)) ?? b.t_lower_s;
   const plot = figure({
     height: 80 + 34 * rows.length,

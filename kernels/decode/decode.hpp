@@ -1,0 +1,109 @@
+// decode: one decode step of a LLaMA-3-shaped stack, one new token for each sequence, made of this
+// suite's own matmul and attention kernels. x are the residuals, T includes the new token.
+//   each layer:  q, k, v = norm(x) . Wqkv;  k, v -> cache;  x += attention(q, cache) . Wout
+//                gate, up = norm(x) . Wup;  x += (silu(gate) * up) . Wdown
+//   with a head: logits = norm(x) . Whead
+// Included is RMSNorm, its gain taken as folded into the weights behind it. Left out are the rotary
+// embedding, the look-up of the input embedding, and sampling. Activations are bf16 into every
+// matmul and fp32 out of it; int8 weights have one fp32 scale an output column, an int8 cache one
+// for each token and kv head.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "kernels/matmul/matmul.hpp"
+#include "kernels/op.hpp"
+
+namespace kernels::decode {
+
+struct Shape {
+  std::int64_t batch, context, layers;
+  std::int64_t d_model = 4096, d_ff = 14336, heads = 32, kv_heads = 8, head_dim = 128;
+  std::int64_t vocabulary = 0;  ///< columns of the output head; 0: no head
+};
+
+/// Bytes of an element and of its scale (0: none).
+struct ElementBytes {
+  int weight, weight_scale, kv, kv_scale;
+};
+
+/// One variant: registered kernels by name.
+struct Kernel {
+  const char* exec_unit;
+  const char* matmul;  ///< on weights packed before (pack:pre) where it has that
+  const char *attention_bf16, *attention_s8;
+  double max_flops = 0;  ///< largest step that is offered for it, FLOP; 0: any
+};
+
+/// What a step consists of, each summed over the layers. Glue is what lies between the kernels:
+/// norms, residuals, silu, conversions, the new K and V on their way into the cache.
+enum Stage { kQkv, kAttention, kOut, kMlpUp, kMlpDown, kHead, kGlue, kStages };
+inline constexpr std::array kStageNames = {"qkv",      "attention", "out", "mlp_up",
+                                           "mlp_down", "head",      "glue"};
+static_assert(kStageNames.size() == kStages);
+
+/// The product of one layer's stage; for kAttention and kGlue all zero.
+constexpr matmul::Shape product(const Shape& s, Stage stage) {
+  const std::int64_t queries = s.heads * s.head_dim, cached = s.kv_heads * s.head_dim;
+  switch (stage) {
+    case kQkv:
+      return {s.batch, queries + 2 * cached, s.d_model};
+    case kOut:
+      return {s.batch, s.d_model, queries};
+    case kMlpUp:  // gate and up side by side
+      return {s.batch, 2 * s.d_ff, s.d_model};
+    case kMlpDown:
+      return {s.batch, s.d_model, s.d_ff};
+    case kHead:
+      return {s.batch, s.vocabulary, s.d_model};
+    default:
+      return {0, 0, 0};
+  }
+}
+
+/// How often a stage runs in a step.
+constexpr std::int64_t times(const Shape& s, Stage stage) { return stage == kHead ? 1 : s.layers; }
+
+/// A stage's work in one step. Matmuls: 2MNK; the bytes are the weights and their scales, as
+/// activations stay in cache. Attention: 4 b N T H, softmax not counted; the bytes are the cache
+/// and its scales, by kv heads. Glue: an operation each for a multiply, add, divide or exponential;
+/// its bytes are its own operands, none of which need come from main memory.
+constexpr Cost cost(const Shape& s, Stage stage, const ElementBytes& e) {
+  const double b = static_cast<double>(s.batch), d = static_cast<double>(s.d_model),
+               f = static_cast<double>(s.d_ff), l = static_cast<double>(s.layers);
+  const double queries = static_cast<double>(s.heads * s.head_dim),
+               cached = static_cast<double>(2 * s.kv_heads * s.head_dim);
+  if (stage == kAttention) {
+    const double rows = 2.0 * static_cast<double>(s.batch * s.context * s.kv_heads);
+    return {4 * l * b * static_cast<double>(s.context) * queries,
+            l * rows * (static_cast<double>(s.head_dim) * e.kv + e.kv_scale)};
+  }
+  if (stage == kGlue) {
+    // Norm: square, add, multiply; fp32 in, bf16 out. Twice a layer, once before the head.
+    const double norms = 2 * l + (s.vocabulary > 0 ? 1 : 0);
+    // Residual: add; two fp32 in, one out. silu * up: exponential, add, divide, multiply.
+    // New K and V: two for int8 (largest magnitude, scaling), none for bf16.
+    const double cache_flops = e.kv_scale > 0 ? 2 * cached : 0;
+    return {b * (norms * 3 * d + l * (2 * d + 4 * f + cache_flops)),
+            b * (norms * 6 * d + l * (24 * d + 10 * f + queries * (8 + 6) + cached * (4 + e.kv)))};
+  }
+  const matmul::Shape m = product(s, stage);
+  const double weights = static_cast<double>(m.n * m.k), columns = static_cast<double>(m.n);
+  const double n = static_cast<double>(times(s, stage));
+  return {2 * n * b * weights, n * (weights * e.weight + columns * e.weight_scale)};
+}
+
+/// The whole step: all FLOP; of the bytes those that main memory has to deliver, which is all but
+/// the glue's.
+constexpr Cost cost(const Shape& s, const ElementBytes& e) {
+  Cost sum;
+  for (int stage = 0; stage < kStages; ++stage) {
+    const Cost part = cost(s, static_cast<Stage>(stage), e);
+    sum.flops += part.flops;
+    if (stage != kGlue) sum.bytes += part.bytes;
+  }
+  return sum;
+}
+
+}  // namespace kernels::decode

@@ -1,0 +1,297 @@
+// A decode step as an operation: its name, its kernels, the problem. Its cases are in
+// decode_cases.cpp, its memory in decode_stack.hpp, its oracle in decode_verify.hpp.
+#include <stdexcept>
+
+#include "kernels/cost.hpp"
+#include "kernels/decode/decode_cases.hpp"
+#include "kernels/decode/decode_verify.hpp"
+#include "kernels/registry.hpp"
+
+namespace kernels::decode {
+namespace {
+
+/// Below this many multiply-adds the whole step is checked besides each kernel.
+constexpr double kWholeOracle = 2e7;
+
+Shape shape_of(const Case& c) {
+  for (const auto& [key, value] : c.keys)
+    if (constexpr std::array kKeys = {"B", "T", "layers", "kv", "D", "F", "N", "K", "H", "V"};
+        std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
+      throw BadInput("shape: decode has no '" + key +
+                     "' (B, T, layers, kv:bf16, kv:s8; D, F, N, K, H of another model than 8B; V "
+                     "columns of the output head)");
+  Shape s{.batch = c.size("B"), .context = c.size("T"), .layers = c.size("layers")};
+  const auto given = [&](const char* key, std::int64_t& size) {
+    if (!c.text(key).empty()) size = c.size(key);
+  };
+  given("D", s.d_model);
+  given("F", s.d_ff);
+  given("N", s.heads);
+  given("K", s.kv_heads);
+  given("H", s.head_dim);
+  given("V", s.vocabulary);
+  if (s.heads % s.kv_heads != 0)
+    throw BadInput("shape: N:" + std::to_string(s.heads) +
+                   " is not a multiple of K:" + std::to_string(s.kv_heads));
+  return s;
+}
+
+std::string kv_of(const Case& c) {
+  const std::string kv = c.text("kv", "bf16");
+  if (kv != "bf16" && kv != "s8") throw BadInput("shape: kv:" + kv + " (known: bf16, s8)");
+  return kv;
+}
+
+const KernelInfo& registered(std::string_view op, std::string_view variant) {
+  for (const KernelInfo& info : all_kernels())
+    if (info.op == op && info.variant == variant && !info.gpu()) return info;
+  throw std::logic_error("kernels.def: no " + std::string(op) + " " + std::string(variant));
+}
+
+/// The registered kernels of a variant for one case.
+struct Choice {
+  const KernelInfo *product, *attend;
+};
+Choice choose(const Kernel& kernel, const Case& c) {
+  return {&registered("matmul", kernel.matmul),
+          &registered("attention", kv_of(c) == "s8" ? kernel.attention_s8 : kernel.attention_bf16)};
+}
+
+template <class C>
+constexpr bool kScaled = std::is_same_v<C, std::int8_t>;
+
+template <class W, class C>
+constexpr ElementBytes kElement = {sizeof(W), kScaled<W> ? 4 : 0, sizeof(C), kScaled<C> ? 4 : 0};
+
+template <class W>
+constexpr auto routine_of = [](const matmul::Kernel& kernel) {
+  if constexpr (kScaled<W>)
+    return &kernel.bf16_s8;
+  else
+    return &kernel.bf16_f32;
+};
+
+template <class W, class C>
+Calls<W, C> calls_of(const Choice& choice) {
+  const auto& product = *static_cast<const matmul::Kernel*>(choice.product->table);
+  const auto& attend = *static_cast<const attention::Kernel*>(choice.attend->table);
+  Calls<W, C> calls{.matmul = &product, .product = routine_of<W>(product)};
+  if constexpr (kScaled<C>)
+    calls.attend = attend.s8;
+  else
+    calls.attend = attend.bf16;
+  return calls;
+}
+
+/// What the stack takes beside one matrix that is being packed; activations are small.
+template <class W, class C>
+double memory_bytes(const Shape& s) {
+  const double b = static_cast<double>(s.batch);
+  return cost(s, kElement<W, C>).bytes + cost(s, kMlpUp, kElement<W, C>).bytes / s.layers +
+         b * 4 * static_cast<double>(8 * s.d_model + 3 * s.d_ff + s.vocabulary);
+}
+
+template <class W, class C>
+class Decode final : public Problem {
+ public:
+  Decode(const Kernel& kernel, const Case& c, const Caches& caches)
+      : kernel_(kernel),
+        case_(c),
+        caches_(caches),
+        choice_(choose(kernel, c)),
+        calls_(calls_of<W, C>(choice_)),
+        stack_(checked(shape_of(c), caches), calls_, caches, c.threads) {
+    for (int stage = 0; stage < kStages; ++stage)
+      if (stage != kHead || stack_.shape().vocabulary > 0)
+        stages_.push_back(static_cast<Stage>(stage));
+  }
+
+  void run(std::int64_t, std::int64_t count) override {
+    std::array<std::size_t, kStages> index{};
+    for (std::size_t i = 0; i < stages_.size(); ++i) index[stages_[i]] = i;
+    for (std::int64_t i = 0; i < count; ++i)
+      stack_.step([&](Stage stage, std::int64_t) {
+        if (done_) done_(index[stage]);
+      });
+  }
+
+  void watch(std::function<void(std::size_t)> done) override { done_ = std::move(done); }
+
+  std::string verify() override {
+    stack_.poison();
+    std::string wrong;
+    stack_.step([&](Stage stage, std::int64_t layer) {
+      if (wrong.empty()) wrong = check(stage, layer);
+    });
+    if (wrong.empty() && cost().flops / 2 <= kWholeOracle) wrong = check_step(stack_);
+    return wrong.empty() ? wrong : "decode " + case_.name() + ": " + wrong;
+  }
+
+  Cost cost() const override { return decode::cost(stack_.shape(), kElement<W, C>); }
+
+  LevelBytes traffic() const override {
+    LevelBytes sum{.l1 = 0, .l2 = 0, .l3 = 0, .dram = 0};
+    for (const Stage stage : stages_) {
+      const LevelBytes part = traffic(stage);
+      sum.l1 += part.l1;
+      if (stage == kGlue) continue;
+      sum.l2 += part.l2;
+      sum.l3 += part.l3;
+      sum.dram += part.dram;
+    }
+    return sum;
+  }
+
+  /// All weights and the whole cache are read in turn, once a step.
+  double working_set_bytes() const override { return cost().bytes; }
+
+  std::pair<std::string, std::string> exec_unit() const override {
+    return {kernel_.exec_unit, product_roof()};
+  }
+
+  std::vector<Part> parts() const override {
+    std::vector<Part> out;
+    const auto& attend = *static_cast<const attention::Kernel*>(choice_.attend->table);
+    for (const Stage stage : stages_) {
+      Part part{.name = kStageNames[stage],
+                .cost = decode::cost(stack_.shape(), stage, kElement<W, C>),
+                .traffic = traffic(stage)};
+      if (stage == kAttention) {
+        part.op = "attention";
+        part.variant = choice_.attend->variant;
+        part.dtype = dtype_name<C>();
+        part.exec_unit = {attend.exec_unit, kScaled<C> ? attend.s8_roof : attend.roof};
+      } else if (stage == kGlue) {
+        part.op = "glue";
+        part.dtype = "f32";
+        part.exec_unit = {"simd-baseline", "f32"};
+      } else {
+        part.op = "matmul";
+        part.variant = choice_.product->variant;
+        part.dtype = case_.dtype;
+        part.exec_unit = {calls_.matmul->exec_unit, product_roof()};
+      }
+      out.push_back(std::move(part));
+    }
+    return out;
+  }
+
+ private:
+  static Shape checked(const Shape& s, const Caches& caches) {
+    require_memory(memory_bytes<W, C>(s), caches);
+    return s;
+  }
+
+  const char* product_roof() const {
+    return kScaled<W> ? calls_.matmul->bf16_s8_roof : calls_.matmul->bf16_roof;
+  }
+
+  /// By level as if every stage streamed through the caches: between two runs of the same stage the
+  /// whole rest of the stack passes. Glue works on what is in cache.
+  LevelBytes traffic(Stage stage) const {
+    const Shape& s = stack_.shape();
+    const Cost work = decode::cost(s, stage, kElement<W, C>);
+    if (stage == kGlue) return {.l1 = work.bytes};
+    const double set = working_set_bytes();
+    const LevelBytes crossed = streaming_traffic(1, set / case_.threads, set, caches_);
+    LevelBytes each{work.bytes, work.bytes, work.bytes, work.bytes};
+    if (stage != kAttention) {
+      each = matmul::tile_traffic(
+          product(s, stage), {sizeof(bf16), sizeof(W), sizeof(float), kElement<W, C>.weight_scale},
+          stack_.tiles(stage));
+      const double n = static_cast<double>(times(s, stage));
+      each = {n * each.l1, n * each.l2, n * each.l3, work.bytes};
+    }
+    return {each.l1, each.l2 * crossed.l2, each.l3 * crossed.l3, each.dram * crossed.dram};
+  }
+
+  std::string check(Stage stage, std::int64_t layer) const {
+    const Shape& s = stack_.shape();
+    const auto product = [&](const Buffer<bf16>& in, const Buffer<float>& out) {
+      return check_product<W>(s, stage, layer, in.data(), out.data(), case_.threads);
+    };
+    switch (stage) {
+      case kQkv:
+        return product(stack_.normed, stack_.qkv);
+      case kAttention:
+        return check_attention(
+            stack_, layer,
+            kScaled<C> ? static_cast<const attention::Kernel*>(choice_.attend->table)->s8_rounding
+                       : 0,
+            case_.threads);
+      case kOut:
+        return product(stack_.attended_bf16, stack_.update);
+      case kMlpUp:
+        return product(stack_.normed, stack_.up);
+      case kMlpDown:
+        return product(stack_.gated, stack_.update);
+      case kHead:
+        return product(stack_.normed, stack_.logits);
+      default:
+        return {};
+    }
+  }
+
+  const Kernel& kernel_;
+  Case case_;
+  Caches caches_;
+  Choice choice_;
+  Calls<W, C> calls_;
+  Stack<W, C> stack_;
+  std::vector<Stage> stages_;  ///< the parts, in the order of parts()
+  std::function<void(std::size_t)> done_;
+};
+
+/// Calls `with.template operator()<W, C>()` for the case's types.
+template <class With>
+auto dispatch(const Case& c, With with) {
+  const bool scaled = kv_of(c) == "s8";
+  if (c.dtype == "bf16")
+    return scaled ? with.template operator()<bf16, std::int8_t>()
+                  : with.template operator()<bf16, bf16>();
+  if (c.dtype == "bf16xs8")
+    return scaled ? with.template operator()<std::int8_t, std::int8_t>()
+                  : with.template operator()<std::int8_t, bf16>();
+  throw BadInput("decode: dtype '" + c.dtype + "' (known: bf16, bf16xs8)");
+}
+
+/// A kernel's own operation says what it does.
+bool does(const KernelInfo& info, const Case& c) { return operation_of(info).supports(info, c); }
+
+bool supports(const KernelInfo& info, const Case& c) {
+  const auto& kernel = *static_cast<const Kernel*>(info.table);
+  const Shape s = shape_of(c);
+  const Choice choice = choose(kernel, c);
+  const double flops =
+      dispatch(c, [&]<class W, class C>() { return cost(s, kElement<W, C>).flops; });
+  if (kernel.max_flops > 0 && flops > kernel.max_flops) return false;
+  const auto text = [](std::int64_t n) { return std::to_string(n); };
+  for (const Stage stage : {kQkv, kOut, kMlpUp, kMlpDown, kHead}) {
+    const matmul::Shape m = product(s, stage);
+    if (m.n > 0 &&
+        !does(*choice.product, {.dtype = c.dtype,
+                                .keys = {{"M", text(m.m)}, {"N", text(m.n)}, {"K", text(m.k)}},
+                                .threads = c.threads}))
+      return false;
+  }
+  return does(*choice.attend, {.dtype = kv_of(c),
+                               .keys = {{"batch", text(s.batch)},
+                                        {"context", text(s.context)},
+                                        {"heads", text(s.heads)},
+                                        {"kv_heads", text(s.kv_heads)},
+                                        {"head_dim", text(s.head_dim)}},
+                               .threads = c.threads});
+}
+
+std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {
+  const auto& kernel = *static_cast<const Kernel*>(info.table);
+  return dispatch(c, [&]<class W, class C>() -> std::unique_ptr<Problem> {
+    return std::make_unique<Decode<W, C>>(kernel, c, caches);
+  });
+}
+
+}  // namespace
+
+extern const Operation operation = {cases, test_cases, supports, bind};
+
+}  // namespace kernels::decode

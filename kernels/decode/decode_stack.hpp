@@ -1,0 +1,298 @@
+// The stack in memory, and one step through it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/attention/attention.hpp"
+#include "kernels/buffer.hpp"
+#include "kernels/decode/decode.hpp"
+#include "kernels/decode/decode_glue.hpp"
+
+namespace kernels::decode {
+
+/// Seeds of one layer's values.
+constexpr std::uint64_t seed(std::int64_t layer, int what) {
+  return static_cast<std::uint64_t>(layer) * 16 + static_cast<std::uint64_t>(what) + 1;
+}
+inline constexpr int kSeedScale = kStages, kSeedK = 2 * kStages, kSeedV = kSeedK + 1;
+
+/// Element i of the weights of a stage, whose products keep the size of what they are applied to.
+template <class W>
+W weight(std::int64_t layer, Stage stage, std::int64_t depth, std::int64_t i) {
+  if constexpr (std::is_same_v<W, std::int8_t>)
+    return random_value<W>(seed(layer, stage), i);
+  else
+    return W(std::sqrt(3.0f / static_cast<float>(depth)) *
+             random_value<float>(seed(layer, stage), i));
+}
+/// The scale of an int8 column.
+inline float weight_scale(std::int64_t layer, Stage stage, std::int64_t depth,
+                          std::int64_t column) {
+  return std::sqrt(3.0f / static_cast<float>(depth)) / 127 *
+         (1 + 0.25f * random_value<float>(seed(layer, kSeedScale + stage), column));
+}
+
+/// The registered kernels that a step calls.
+template <class W, class C>
+struct Calls {
+  const matmul::Kernel* matmul;
+  const matmul::Routine<bf16, W, float>* product;
+  void (*attend)(const attention::Args<C>&);
+  bool packed() const { return product->run_packed != nullptr; }
+};
+
+/// Weights are in the matmul's own order where it has one (pack:pre), as a server would keep them.
+template <class W, class C>
+class Stack {
+ public:
+  struct Weights {
+    Buffer<W> plain;  ///< one of the two
+    Buffer<std::byte> packed;
+    Buffer<float> scales;
+  };
+  struct Cache {
+    Buffer<C> k, v;  ///< [batch][kv_head][token][head_dim]
+    Buffer<float> k_scale, v_scale;
+  };
+  struct Layer {
+    std::array<Weights, kStages> weights;
+    Cache cache;
+  };
+
+  Stack(const Shape& s, const Calls<W, C>& calls, const Caches& caches, int threads)
+      : shape_(s), calls_(calls), threads_(threads) {
+    std::int64_t workspace = 0;
+    for (const Stage stage : {kQkv, kOut, kMlpUp, kMlpDown, kHead}) {
+      matmul::Plan& plan = plans_[stage];
+      plan = {.shape = product(s, stage), .threads = threads, .caches = caches};
+      if (plan.shape.n > 0 && calls.product->workspace_bytes != nullptr)
+        workspace = std::max(workspace, calls.product->workspace_bytes(plan));
+    }
+    workspace_ = zeros<std::byte>(workspace);
+    for (matmul::Plan& plan : plans_) plan.workspace = workspace_.data();
+    for (std::int64_t l = 0; l < s.layers; ++l) {
+      Layer& layer = layers_.emplace_back();
+      for (const Stage stage : {kQkv, kOut, kMlpUp, kMlpDown})
+        layer.weights[stage] = make_weights(l, stage);
+      layer.cache = make_cache(l);
+    }
+    if (s.vocabulary > 0) head_ = make_weights(s.layers, kHead);
+
+    const std::int64_t b = s.batch, queries = s.heads * s.head_dim;
+    start_ = Buffer<float>(b * s.d_model, threads,
+                           [](std::int64_t i) { return 2 * random_value<float>(0, i); });
+    x = zeros<float>(b * s.d_model);
+    normed = zeros<bf16>(b * s.d_model);
+    qkv = zeros<float>(b * (queries + 2 * s.kv_heads * s.head_dim));
+    q = zeros<float>(b * queries);
+    attended = zeros<float>(b * queries);
+    attended_bf16 = zeros<bf16>(b * queries);
+    update = zeros<float>(b * s.d_model);
+    up = zeros<float>(b * 2 * s.d_ff);
+    gated = zeros<bf16>(b * s.d_ff);
+    logits = zeros<float>(b * s.vocabulary);
+    scratch_ = zeros<float>(attention::scratch_floats(attention_shape(), threads));
+  }
+
+  /// One step from the same residuals each time. Calls `done(stage, layer)` behind every stretch.
+  template <class Done>
+  void step(Done done) {
+    const Shape& s = shape_;
+    std::copy_n(start_.data(), start_.size(), x.data());
+    normalise_rows();
+    for (std::int64_t l = 0; l < s.layers; ++l) {
+      done(kGlue, l);
+      multiply(kQkv, layers_[l].weights[kQkv], normed.data(), qkv.data());
+      done(kQkv, l);
+      store_new_token(layers_[l].cache);
+      done(kGlue, l);
+      attend(layers_[l].cache);
+      done(kAttention, l);
+      rows([&](std::int64_t b) {
+        const std::int64_t n = s.heads * s.head_dim;
+        narrow(&attended[b * n], n, &attended_bf16[b * n]);
+      });
+      done(kGlue, l);
+      multiply(kOut, layers_[l].weights[kOut], attended_bf16.data(), update.data());
+      done(kOut, l);
+      add_rows();
+      normalise_rows();
+      done(kGlue, l);
+      multiply(kMlpUp, layers_[l].weights[kMlpUp], normed.data(), up.data());
+      done(kMlpUp, l);
+      gate_rows();
+      done(kGlue, l);
+      multiply(kMlpDown, layers_[l].weights[kMlpDown], gated.data(), update.data());
+      done(kMlpDown, l);
+      add_rows();
+      if (l + 1 < s.layers || s.vocabulary > 0) normalise_rows();
+    }
+    done(kGlue, s.layers - 1);
+    if (s.vocabulary == 0) return;
+    multiply(kHead, head_, normed.data(), logits.data());
+    done(kHead, s.layers);
+  }
+
+  /// Spoils all that a step writes before it reads it.
+  void poison() {
+    const auto spoil = [](auto& buffer, auto value) {
+      std::fill_n(buffer.data(), buffer.size(), value);
+    };
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    for (Buffer<float>* buffer : {&x, &qkv, &q, &attended, &update, &up, &logits, &scratch_})
+      spoil(*buffer, nan);
+    for (Buffer<bf16>* buffer : {&normed, &attended_bf16, &gated}) spoil(*buffer, bf16(nan));
+    for (Layer& layer : layers_) {
+      for (std::int64_t row = 0; row < shape_.batch * shape_.kv_heads; ++row) {
+        const std::int64_t at = row * shape_.context + shape_.context - 1;
+        for (std::int64_t d = 0; d < shape_.head_dim; ++d)
+          layer.cache.k[at * shape_.head_dim + d] = layer.cache.v[at * shape_.head_dim + d] =
+              static_cast<C>(101);  // far from any value; int8 has no NaN
+        if constexpr (kScaled) layer.cache.k_scale[at] = layer.cache.v_scale[at] = nan;
+      }
+    }
+  }
+
+  const Shape& shape() const { return shape_; }
+  const Cache& cache(std::int64_t layer) const { return layers_[layer].cache; }
+  const Buffer<float>& start() const { return start_; }
+  matmul::Tiles tiles(Stage stage) const {
+    return calls_.product->tiles(plans_[stage], calls_.packed());
+  }
+  attention::Shape attention_shape() const {
+    return {shape_.batch, shape_.context, shape_.heads, shape_.kv_heads, shape_.head_dim};
+  }
+
+  /// What the last stretch of each kind has left; [batch][…].
+  Buffer<float> x, qkv, q, attended, update, up, logits;
+  Buffer<bf16> normed, attended_bf16, gated;
+
+ private:
+  static constexpr bool kScaled = std::is_same_v<C, std::int8_t>;
+
+  template <class T>
+  Buffer<T> zeros(std::int64_t n) const {
+    return Buffer<T>(n, threads_, [](std::int64_t) { return T{}; });
+  }
+
+  Weights make_weights(std::int64_t layer, Stage stage) const {
+    const matmul::Plan& plan = plans_[stage];
+    const std::int64_t depth = plan.shape.k;
+    Weights out;
+    if constexpr (std::is_same_v<W, std::int8_t>)
+      out.scales = Buffer<float>(plan.shape.n, threads_, [=](std::int64_t n) {
+        return weight_scale(layer, stage, depth, n);
+      });
+    out.plain = Buffer<W>(plan.shape.n * depth, threads_,
+                          [=](std::int64_t i) { return weight<W>(layer, stage, depth, i); });
+    if (calls_.packed()) {
+      out.packed = zeros<std::byte>(calls_.product->packed_bytes(plan));
+      calls_.product->pack(plan, out.plain.data(), out.scales.data(), out.packed.data());
+      out.plain = {};
+    }
+    return out;
+  }
+
+  Cache make_cache(std::int64_t layer) const {
+    const std::int64_t tokens = shape_.batch * shape_.kv_heads * shape_.context;
+    const auto values = [&](int what) {
+      return Buffer<C>(tokens * shape_.head_dim, threads_,
+                       [=](std::int64_t i) { return random_value<C>(seed(layer, what), i); });
+    };
+    Cache out{.k = values(kSeedK), .v = values(kSeedV)};
+    if constexpr (kScaled) {
+      const auto scales = [&](int what) {
+        return Buffer<float>(tokens, threads_, [=](std::int64_t i) {
+          return (1 + 0.5f * random_value<float>(seed(layer, what), ~i)) / 127;
+        });
+      };
+      out.k_scale = scales(kSeedK);
+      out.v_scale = scales(kSeedV);
+    }
+    return out;
+  }
+
+  template <class F>
+  void rows(F f) const {
+#pragma omp parallel for num_threads(threads_)
+    for (std::int64_t b = 0; b < shape_.batch; ++b) f(b);
+  }
+  void normalise_rows() {
+    const std::int64_t d = shape_.d_model;
+    rows([&](std::int64_t b) { normalise(&x[b * d], d, &normed[b * d]); });
+  }
+  void add_rows() {
+    const std::int64_t d = shape_.d_model;
+    rows([&](std::int64_t b) { add(&x[b * d], &update[b * d], d); });
+  }
+  /// In pieces: of one row a thread would work alone on exponentials of 10 us.
+  void gate_rows() {
+    constexpr std::int64_t kPiece = 1024;
+    const std::int64_t f = shape_.d_ff, pieces = (f + kPiece - 1) / kPiece;
+#pragma omp parallel for num_threads(threads_)
+    for (std::int64_t i = 0; i < shape_.batch * pieces; ++i) {
+      const std::int64_t b = i / pieces, at = i % pieces * kPiece;
+      const float* row = &up[b * 2 * f];
+      gate(row + at, row + f + at, std::min(kPiece, f - at), &gated[b * f + at]);
+    }
+  }
+
+  void multiply(Stage stage, const Weights& weights, const bf16* in, float* out) const {
+    const matmul::Plan& plan = plans_[stage];
+    const float* scales = weights.scales.data();
+    if (calls_.packed())
+      calls_.product->run_packed(plan, in, weights.packed.data(), scales, out);
+    else
+      calls_.product->run(plan, in, weights.plain.data(), scales, out);
+  }
+
+  void store_new_token(Cache& cache) {
+    const std::int64_t h = shape_.head_dim, queries = shape_.heads * h, n = shape_.kv_heads;
+    rows([&](std::int64_t b) {
+      const float* row = &qkv[b * (queries + 2 * n * h)];
+      std::copy_n(row, queries, &q[b * queries]);
+      for (std::int64_t head = 0; head < n; ++head) {
+        const std::int64_t at = (b * n + head + 1) * shape_.context - 1;
+        const auto scale = [&](Buffer<float>& scales) { return kScaled ? &scales[at] : nullptr; };
+        store(row + queries + head * h, h, &cache.k[at * h], scale(cache.k_scale));
+        store(row + queries + (n + head) * h, h, &cache.v[at * h], scale(cache.v_scale));
+      }
+    });
+  }
+
+  void attend(const Cache& cache) {
+    calls_.attend({.batch = shape_.batch,
+                   .context = shape_.context,
+                   .heads = shape_.heads,
+                   .kv_heads = shape_.kv_heads,
+                   .head_dim = shape_.head_dim,
+                   .page_tokens = shape_.context,
+                   .sequence_pages = 1,
+                   .table = nullptr,
+                   .q = q.data(),
+                   .k = cache.k.data(),
+                   .v = cache.v.data(),
+                   .k_scale = cache.k_scale.data(),
+                   .v_scale = cache.v_scale.data(),
+                   .out = attended.data(),
+                   .chunk_tokens = attention::chunk_tokens(attention_shape(), threads_),
+                   .scratch = scratch_.data(),
+                   .threads = threads_});
+  }
+
+  Shape shape_;
+  Calls<W, C> calls_;
+  int threads_;
+  std::array<matmul::Plan, kStages> plans_;
+  Buffer<std::byte> workspace_;
+  std::vector<Layer> layers_;
+  Weights head_;
+  Buffer<float> start_, scratch_;
+};
+
+}  // namespace kernels::decode

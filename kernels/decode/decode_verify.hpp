@@ -1,0 +1,224 @@
+// The oracle of a decode step, in double: every kernel on the inputs that it got, and the whole
+// step from its start.
+#pragma once
+
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "kernels/decode/decode_stack.hpp"
+
+namespace kernels::decode {
+
+using Doubles = std::vector<double>;
+
+inline double rounded(double value) { return static_cast<double>(bf16(static_cast<float>(value))); }
+
+template <class W>
+double weight_value(std::int64_t layer, Stage stage, const matmul::Shape& m, std::int64_t k,
+                    std::int64_t n) {
+  const auto value = static_cast<double>(weight<W>(layer, stage, m.k, k * m.n + n));
+  return std::is_same_v<W, std::int8_t> ? value * weight_scale(layer, stage, m.k, n) : value;
+}
+
+/// Indices to look at: all while there are no more than `most`, else the first, the last and
+/// others at random.
+inline std::vector<std::int64_t> sample(std::int64_t n, std::int64_t most) {
+  std::vector<std::int64_t> out(std::min(n, most));
+  std::iota(out.begin(), out.end(), 0);
+  if (n <= most) return out;
+  for (std::int64_t i = 1; i < most; ++i) out[i] = static_cast<std::int64_t>(hash(11, i) % n);
+  out.back() = n - 1;
+  return out;
+}
+
+inline std::string difference(Stage stage, std::int64_t layer, std::int64_t b, std::int64_t i,
+                              double got, double expected) {
+  return std::string(kStageNames[stage]) + " of layer " + std::to_string(layer) + ": [" +
+         std::to_string(b) + "][" + std::to_string(i) + "] is " + std::to_string(got) +
+         ", the oracle says " + std::to_string(expected);
+}
+
+/// Checks one product: sums in double of the values that the kernel was given. Columns and rows are
+/// sampled where there are many. Rounding in fp32 walks randomly over K steps; three deviations and
+/// some are allowed, which is less than the mean product. Empty when right.
+template <class W>
+std::string check_product(const Shape& s, Stage stage, std::int64_t layer, const bf16* in,
+                          const float* out, int threads) {
+  const matmul::Shape m = product(s, stage);
+  const auto rows = sample(m.m, 4), columns = sample(m.n, 128);
+  std::string wrong;
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    Doubles sums(rows.size()), magnitudes(rows.size());
+    for (std::int64_t k = 0; k < m.k; ++k) {
+      const double w = weight_value<W>(layer, stage, m, k, columns[c]);
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        const double term = static_cast<double>(in[rows[r] * m.k + k]) * w;
+        sums[r] += term;
+        magnitudes[r] += std::abs(term);
+      }
+    }
+    const double share = 0x1p-24 * (3 * std::sqrt(static_cast<double>(m.k)) + 4);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const double got = out[rows[r] * m.n + columns[c]];
+      if (std::abs(got - sums[r]) <= share * magnitudes[r]) continue;
+#pragma omp critical(decode_oracle)
+      wrong = difference(stage, layer, rows[r], columns[c], got, sums[r]);
+    }
+  }
+  return wrong;
+}
+
+/// Softmax-weighted values of one query over one head's tokens; `key` and `value` give (token,
+/// dimension) in double.
+template <class Key, class Value>
+Doubles attend(const Doubles& query, std::int64_t context, Key key, Value value) {
+  const auto dim = static_cast<std::int64_t>(query.size());
+  Doubles weights(context), out(dim);
+  for (std::int64_t t = 0; t < context; ++t) {
+    for (std::int64_t d = 0; d < dim; ++d) weights[t] += query[d] * key(t, d);
+    weights[t] /= std::sqrt(static_cast<double>(dim));
+  }
+  const double most = *std::max_element(weights.begin(), weights.end());
+  double sum = 0;
+  for (double& w : weights) sum += w = std::exp(w - most);
+  for (std::int64_t t = 0; t < context; ++t)
+    for (std::int64_t d = 0; d < dim; ++d) out[d] += weights[t] / sum * value(t, d);
+  return out;
+}
+
+/// Checks the attention of one layer on the queries and the cache that the kernel was given, some
+/// heads of it. |values| are at most 1.5 apart from the new token's, so that an absolute tolerance
+/// serves; `rounding` is the kernel's own of an int8 cache (attention::Kernel).
+template <class W, class C>
+std::string check_attention(const Stack<W, C>& stack, std::int64_t layer, double rounding,
+                            int threads) {
+  const Shape& s = stack.shape();
+  const auto heads = sample(s.batch * s.heads, 16);
+  const auto& cache = stack.cache(layer);
+  const std::int64_t h = s.head_dim;
+  std::string wrong;
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    const std::int64_t b = heads[i] / s.heads, kv = heads[i] % s.heads / (s.heads / s.kv_heads);
+    const std::int64_t first = (b * s.kv_heads + kv) * s.context;
+    const auto of = [&](const Buffer<C>& values, const Buffer<float>& scales) {
+      return [&, first](std::int64_t t, std::int64_t d) {
+        const auto value = static_cast<double>(values[(first + t) * h + d]);
+        return scales.size() > 0 ? value * scales[first + t] : value;
+      };
+    };
+    const float* q = stack.q.data() + heads[i] * h;
+    const Doubles expected =
+        attend({q, q + h}, s.context, of(cache.k, cache.k_scale), of(cache.v, cache.v_scale));
+    for (std::int64_t d = 0; d < h; ++d) {
+      const double got = stack.attended[heads[i] * h + d];
+      if (std::abs(got - expected[d]) <= 1e-4 + 100 * rounding) continue;
+#pragma omp critical(decode_oracle)
+      wrong = difference(kAttention, layer, b, heads[i] % s.heads * h + d, got, expected[d]);
+    }
+  }
+  return wrong;
+}
+
+/// The whole step of one sequence: its residuals and logits. It rounds where the step stores bf16
+/// or int8, and is exact elsewhere.
+template <class W, class C>
+class Reference {
+ public:
+  Reference(const Stack<W, C>& stack, std::int64_t b) : stack_(stack), s_(stack.shape()), b_(b) {
+    const float* start = stack.start().data() + b * s_.d_model;
+    x.assign(start, start + s_.d_model);
+    for (std::int64_t l = 0; l < s_.layers; ++l) {
+      add(multiply(kOut, l, attention(l, multiply(kQkv, l, norm()))));
+      const Doubles both = multiply(kMlpUp, l, norm());
+      Doubles gated(s_.d_ff);
+      for (std::int64_t f = 0; f < s_.d_ff; ++f)
+        gated[f] = rounded(both[f] / (1 + std::exp(-both[f])) * both[s_.d_ff + f]);
+      add(multiply(kMlpDown, l, gated));
+    }
+    if (s_.vocabulary > 0) logits = multiply(kHead, s_.layers, norm());
+  }
+  Doubles x, logits;
+
+ private:
+  Doubles norm() const {
+    double squares = 0;
+    for (const double value : x) squares += value * value;
+    const double rms = std::sqrt(squares / static_cast<double>(x.size()) + kNormEpsilon);
+    Doubles out;
+    for (const double value : x) out.push_back(rounded(value / rms));
+    return out;
+  }
+  void add(const Doubles& more) {
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += more[i];
+  }
+  Doubles multiply(Stage stage, std::int64_t layer, const Doubles& in) const {
+    const matmul::Shape m = product(s_, stage);
+    Doubles out(m.n);
+    for (std::int64_t n = 0; n < m.n; ++n)
+      for (std::int64_t k = 0; k < m.k; ++k)
+        out[n] += in[k] * weight_value<W>(layer, stage, m, k, n);
+    return out;
+  }
+  /// Element `i` of a row of n values as the cache keeps it.
+  static double stored(const double* row, std::int64_t n, std::int64_t i) {
+    if constexpr (std::is_same_v<C, bf16>) return rounded(row[i]);
+    double most = 0;
+    for (std::int64_t j = 0; j < n; ++j) most = std::max(most, std::abs(row[j]));
+    return std::nearbyint(row[i] / most * 127) * most / 127;
+  }
+  Doubles attention(std::int64_t layer, const Doubles& qkv) const {
+    const auto& cache = stack_.cache(layer);
+    const std::int64_t h = s_.head_dim, group = s_.heads / s_.kv_heads;
+    Doubles out;
+    for (std::int64_t head = 0; head < s_.heads; ++head) {
+      const std::int64_t kv = head / group, first = (b_ * s_.kv_heads + kv) * s_.context;
+      const auto of = [&, first, kv](const Buffer<C>& values, const Buffer<float>& scales,
+                                     std::int64_t skipped) {
+        const double* fresh = qkv.data() + (s_.heads + skipped + kv) * h;
+        return [&, first, fresh](std::int64_t t, std::int64_t d) {
+          if (t == s_.context - 1) return stored(fresh, h, d);
+          const auto value = static_cast<double>(values[(first + t) * h + d]);
+          return scales.size() > 0 ? value * scales[first + t] : value;
+        };
+      };
+      const Doubles query(qkv.begin() + head * h, qkv.begin() + (head + 1) * h);
+      for (const double value : attend(query, s_.context, of(cache.k, cache.k_scale, 0),
+                                       of(cache.v, cache.v_scale, s_.kv_heads)))
+        out.push_back(rounded(value));
+    }
+    return out;
+  }
+
+  const Stack<W, C>& stack_;
+  const Shape& s_;
+  std::int64_t b_;
+};
+
+/// Compares the end of a step with the reference. A value at the edge between two bf16 or int8
+/// numbers may be rounded the other way, which moves what follows by up to 2^-8 of one of its
+/// terms: some hundredths in all, where a wrong index or a part left out moves it by about 1.
+template <class W, class C>
+std::string check_step(const Stack<W, C>& stack) {
+  const Shape& s = stack.shape();
+  for (std::int64_t b = 0; b < s.batch; ++b) {
+    const Reference<W, C> expected(stack, b);
+    const auto check = [&](const char* what, const Buffer<float>& got, const Doubles& right) {
+      const auto n = static_cast<std::int64_t>(right.size());
+      for (std::int64_t i = 0; i < n; ++i)
+        if (!(std::abs(got[b * n + i] - right[i]) <= 0.05))
+          return std::string(what) + " [" + std::to_string(b) + "][" + std::to_string(i) + "] is " +
+                 std::to_string(got[b * n + i]) + ", the oracle says " + std::to_string(right[i]);
+      return std::string();
+    };
+    std::string wrong = check("residual", stack.x, expected.x);
+    if (wrong.empty()) wrong = check("logit", stack.logits, expected.logits);
+    if (!wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+}  // namespace kernels::decode
