@@ -46,7 +46,7 @@ check mine.json "all(row['label'] == 'device=cpu;threads=1;dtype=f32;' for row i
 # 2. On the chart: its points, by `analyze` and by `run --bench`.
 "$roofline" analyze --bench mine.json --ceilings "$here/ceilings.csv" --out mine.csv >out.txt 2>&1 ||
   { cat out.txt; fail 'analyze'; }
-check mine.csv "[(r['kernel'], r['dtype'], r['device'], r['samples']) for r in csv] == [(f'saxpy/{n}', 'f32', 'cpu', '3') for n in (2048, 16384, 16777216)]"
+check mine.csv "[(r['kernel'], r['dtype'], r['device'], int(r['samples']) + int(r['samples_rejected'])) for r in csv] == [(f'saxpy/{n}', 'f32', 'cpu', 3) for n in (2048, 16384, 16777216)]"
 check mine.csv "all(r['roof'] and r['fraction_of_roof'] and r['clock_hz'] for r in csv)"
 
 mkdir bin
@@ -65,7 +65,7 @@ measure() {
   [ $code -eq "$expected" ] || { fail "$name: exit code $code, expected $expected"; cat "$name.err"; }
 }
 measure real 0 --bench example/my_bench --bench ./fake_own
-check "${folder}roofline.csv" "{(r['kernel'], r['samples']) for r in csv} == {('saxpy/2048', '10'), ('saxpy/16384', '10'), ('saxpy/16777216', '10'), ('mine/1', '10'), ('mine/2', '10')}"
+check "${folder}roofline.csv" "{(r['kernel'], int(r['samples']) + int(r['samples_rejected'])) for r in csv} == {(name, 10) for name in ('saxpy/2048', 'saxpy/16384', 'saxpy/16777216', 'mine/1', 'mine/2')}"
 check "${folder}roofline.csv" "all(r['roof'] for r in csv)"
 [ -s "${folder}bench/own-my-bench.json" ] || fail 'real: no own-my-bench.json'
 grep -rq "$work" "$folder" && fail 'real: a path is in the folder'
