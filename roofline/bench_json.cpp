@@ -92,7 +92,9 @@ class RowReader {
     if (!found->is_number()) {
       fail(fmt::format("field '{}' is {}, not a number", field, found->type_name()));
     }
-    return found->get<double>();
+    const double value = found->get<double>();
+    if (!plausible(value)) fail(fmt::format("field '{}' is beyond 1e-30 to 1e30", field));
+    return value;
   }
   /// NaN also for what is no finite number above 0.
   double positive_number(const std::string& field) const {
@@ -418,12 +420,13 @@ class Reader {
     if (out.dtype.empty()) {
       row.fail(
           "dtype is not known: put it into the name (…/f32/…) or the label (dtype=f32), or "
-          "give --dtype");
+          "give analyze --dtype");
     }
     out.device = label["device"].empty() ? defaults_.device : label["device"];
     if (out.device.empty()) {
       row.fail(
-          "device is not known: put device=cpu or device=gpu into the label, or give --device");
+          "device is not known: put device=cpu or device=gpu into the label, or give analyze "
+          "--device");
     }
     if (out.device != "cpu" && out.device != "gpu") {
       row.fail(fmt::format("device '{}' is neither cpu nor gpu", out.device));

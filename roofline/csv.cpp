@@ -42,6 +42,10 @@ void append_line(std::string& out, const std::vector<std::string>& fields) {
 
 }  // namespace
 
+bool plausible(double value) {
+  return value == 0 || (std::abs(value) >= 1e-30 && std::abs(value) <= 1e30);
+}
+
 void write_atomically(const std::filesystem::path& path, std::string_view content) {
   // The process id keeps two writers apart; the same folder makes the rename atomic.
   auto temporary = path;
@@ -194,6 +198,10 @@ double CsvTable::number(std::size_t row, std::string_view column) const {
   if (error != std::errc() || end != field.data() + field.size() || !std::isfinite(value)) {
     throw BadInput(
         fmt::format("{}: column '{}': '{}' is not a finite number", where(row), column, field));
+  }
+  if (!plausible(value)) {
+    throw BadInput(
+        fmt::format("{}: column '{}': '{}' is beyond 1e-30 to 1e30", where(row), column, field));
   }
   return value;
 }

@@ -11,6 +11,10 @@
 
 namespace roofline {
 
+/// Zero, or of a magnitude from 1e-30 to 1e30: no quantity of ours lies beyond, and ratios and
+/// products of such numbers stay finite. Readers take no others.
+bool plausible(double value);
+
 /// Replaces the file in one step: a reader sees the old content or the new, never a part.
 /// Throws BadInput naming the file and the system's reason (full disk, no permission).
 void write_atomically(const std::filesystem::path& path, std::string_view content);
@@ -38,7 +42,8 @@ class CsvTable {
 
   /// Throws BadInput naming file, line and column: no such column.
   const std::string& text(std::size_t row, std::string_view column) const;
-  /// An empty field is NaN. Throws BadInput as text(), and for a field that is not a finite number.
+  /// An empty field is NaN. Throws BadInput as text(), and for a field that is not a plausible
+  /// number.
   double number(std::size_t row, std::string_view column) const;
   /// `file:line` of a row, for messages.
   std::string where(std::size_t row) const;

@@ -1,6 +1,7 @@
 #include "roofline/run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -12,6 +13,7 @@
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
 #include "roofline/machine/machine.hpp"
+#include "roofline/own_bench.hpp"
 #include "roofline/prediction.hpp"
 #include "roofline/process.hpp"
 #include "roofline/progress.hpp"
@@ -41,8 +43,9 @@ struct Effort {
 // is longer than they are is never quiet.
 constexpr Effort kQuick = {2, 5, 45, 5, 5, 0.002, 0.01};
 constexpr Effort kFull = {3, 3, 0, 300, 120, 0.03, 0.03};
-constexpr int kFurtherRounds = 2;  // of a group, at most
-constexpr int kAttempts = 2;       // at a ceiling in doubt, beyond the first
+constexpr int kFurtherRounds = 2;      // of a group, at most
+constexpr int kAttempts = 2;           // at a ceiling in doubt, beyond the first
+constexpr double kTablesEvery_s = 10;  // what a killed run has measured can be looked at
 
 // What a process costs besides its samples, and a sample besides its time: start-up, binding and
 // verifying; Google Benchmark's search for the iteration count in the first repetition.
@@ -99,6 +102,10 @@ class Runner {
       ++finished_;
       trace_.sample(progress_->elapsed_s(), group->name);
       trace_.write();
+      if (progress_->elapsed_s() >= tables_due_s_) {
+        write_tables(analyze_folder(folder_.path(), machine_), folder_.path(), machine_.machine);
+        tables_due_s_ = progress_->elapsed_s() + kTablesEvery_s;
+      }
     }
     progress_->clear();
     return true;
@@ -245,21 +252,25 @@ class Runner {
                       expected_done_ + part * expected_of_group_);
     };
     show();
-    const Outcome outcome = run_process(
-        {.arguments = {unit.program.string(),
-                       std::string("--suite=") + (folder_.settings().full ? "full" : "quick"),
-                       "--device=" + device_, "--benchmark_filter=" + exact_filter(unit.names),
-                       fmt::format("--benchmark_repetitions={}", repetitions_),
-                       "--benchmark_min_time=" + seconds_text(sample_s_),
-                       "--benchmark_enable_random_interleaving=true",
-                       "--benchmark_report_aggregates_only=false",
-                       "--benchmark_out=" + file.string(), "--benchmark_out_format=json"},
-         .environment = child_environment(folder_.settings()),
-         .timeout_s = timeout},
-        [&] {
-          show();
-          trace_.sample(progress_->elapsed_s(), group.name);
-        });
+    std::vector<std::string> arguments = {unit.program.string(),
+                                          "--benchmark_filter=" + exact_filter(unit.names),
+                                          fmt::format("--benchmark_repetitions={}", repetitions_),
+                                          "--benchmark_min_time=" + seconds_text(sample_s_),
+                                          "--benchmark_enable_random_interleaving=true",
+                                          "--benchmark_report_aggregates_only=false",
+                                          "--benchmark_out=" + file.string(),
+                                          "--benchmark_out_format=json"};
+    if (!unit.own) {
+      arguments.push_back(std::string("--suite=") + (folder_.settings().full ? "full" : "quick"));
+      arguments.push_back("--device=" + device_);
+    }
+    const Outcome outcome = run_process({.arguments = std::move(arguments),
+                                         .environment = child_environment(folder_.settings()),
+                                         .timeout_s = timeout},
+                                        [&] {
+                                          show();
+                                          trace_.sample(progress_->elapsed_s(), group.name);
+                                        });
     if (outcome.interrupted) return false;
 
     const std::string fault = take(unit, outcome, timeout, file, round);
@@ -270,13 +281,14 @@ class Runner {
         return true;
       }
       for (const std::string& name : unit.names) {
-        if (!measure_unit(group, {unit.program, unit.library, {name}}, round, part, next)) {
+        if (!measure_unit(group, {unit.program, unit.library, {name}, unit.own}, round, part,
+                          next)) {
           return false;
         }
       }
       return true;
     }
-    Unit good{unit.program, unit.library, {}};
+    Unit good{unit.program, unit.library, {}, unit.own};
     for (const std::string& name : unit.names) {
       const Result& result = results_[name];
       if (result.failure.empty() && !result.skipped) good.names.push_back(name);
@@ -386,6 +398,7 @@ class Runner {
   std::size_t finished_ = 0, total_ = 0, benchmarks_left_ = 0, processes_left_ = 0;
   int rounds_ = 1, repetitions_ = 1;  ///< of the group at work
   double first_sample_s_ = 0, sample_s_ = 0, expected_done_ = 0, expected_of_group_ = 0;
+  double tables_due_s_ = kTablesEvery_s;
   std::map<std::string, Result> results_;  ///< of the group at work, by benchmark
   json context_;
   std::vector<Benchmark> seen_;  ///< of the groups before
@@ -413,6 +426,12 @@ std::vector<ListedBenchmark> list_all(const std::vector<fs::path>& programs,
     const auto listed = parse_list(outcome.output, program);
     out.insert(out.end(), listed.begin(), listed.end());
   }
+  return out;
+}
+
+std::vector<std::string> names_of(const std::vector<fs::path>& programs) {
+  std::vector<std::string> out;
+  for (const fs::path& program : programs) out.push_back(program.filename().string());
   return out;
 }
 
@@ -447,9 +466,23 @@ int run(const RunOptions& options) {
   const bool fresh = options.resume.empty();
   std::optional<RunFolder> folder;
   if (!fresh) folder.emplace(RunFolder::resume(options.resume));
-  const RunSettings settings = fresh ? options.settings : folder->settings();
+  RunSettings settings = fresh ? options.settings : folder->settings();
+  if (fresh) settings.own = names_of(options.own);
+  if (settings.own != names_of(options.own)) {
+    const std::string began = settings.own.empty() ? "without --bench" : "with --bench ";
+    throw BadInput(fmt::format("--resume {}: began {}{}: go on the same way",
+                               options.resume.string(), began,
+                               fmt::join(settings.own, " --bench ")));
+  }
   const std::string device = usable_device(settings, machine);
-  const Plan plan = make_plan(list_all(programs, settings, device), settings.filter);
+  std::vector<ListedBenchmark> listed = list_all(programs, settings, device);
+  for (const fs::path& program : options.own) {
+    const double timeout =
+        options.timeout_s > 0 ? options.timeout_s : process_timeout(settings.full, 0);
+    const auto own = list_own(program, timeout, child_environment(settings));
+    listed.insert(listed.end(), own.begin(), own.end());
+  }
+  const Plan plan = make_plan(listed, settings.filter);
   if (plan.groups.empty()) {
     throw BadInput(fmt::format("--device {}: nothing to measure{}", settings.device,
                                plan.skipped.empty() ? "" : ": " + plan.skipped.front().reason));
@@ -489,9 +522,6 @@ int run(const RunOptions& options) {
 
   const Analysis analysis = analyze_folder(folder->path(), context);
   write_tables(analysis, folder->path(), context.machine);
-  if (!fs::exists(folder->path() / "trace.csv")) {
-    CsvTable(kTraceColumns).write(folder->path() / "trace.csv");
-  }
   fmt::print("{}\n\n{}\n{}", machine.name, ceilings_summary(analysis.ceilings.rows),
              kernels_summary(analysis.points));
   const std::string steps = prediction_summary(predictions(analysis.points));

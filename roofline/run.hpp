@@ -3,17 +3,19 @@
 
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "roofline/run_folder.hpp"
 
 namespace roofline {
 
 struct RunOptions {
-  RunSettings settings;          ///< ignored with `resume`
-  std::filesystem::path out;     ///< root of results folders
-  std::filesystem::path resume;  ///< an unfinished folder; empty for a new one
-  std::filesystem::path bin;     ///< where the bench_* programs are
-  double timeout_s = 0;          ///< of one process; 0: see process_timeout()
+  RunSettings settings;                    ///< ignored with `resume`
+  std::filesystem::path out;               ///< root of results folders
+  std::filesystem::path resume;            ///< an unfinished folder; empty for a new one
+  std::filesystem::path bin;               ///< where the bench_* programs are
+  std::vector<std::filesystem::path> own;  ///< Google Benchmark programs of the user's
+  double timeout_s = 0;                    ///< of one process; 0: see process_timeout()
 };
 
 /// A bench process that has not ended after this time is killed: 60 s (quick) or 600 s (full) and

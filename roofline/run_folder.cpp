@@ -68,10 +68,20 @@ void RunFolder::lock() {
                        ? fmt::format("{}: another run is at work in it", path_.string())
                        : fmt::format("cannot open {}: {}", path_.string(), std::strerror(error)));
   }
-  std::error_code ignored;
-  fs::remove_all(scratch(), ignored);  // of a run that was killed
+  remove_leavings();
   make_folders(scratch());
   make_folders(path_ / "bench");
+}
+
+void RunFolder::remove_leavings() const {
+  std::error_code ignored;
+  fs::remove_all(scratch(), ignored);
+  for (const fs::path& folder : {path_, path_ / "bench"}) {
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+      const fs::path end = entry.path().extension();
+      if (end == ".tmp" || end == ".part") fs::remove(entry.path(), ignored);
+    }
+  }
 }
 
 RunFolder RunFolder::create(const fs::path& root, const std::string& machine,
@@ -88,6 +98,11 @@ RunFolder RunFolder::create(const fs::path& root, const std::string& machine,
   try {
     folder.lock();
     write_atomically(early / "machine.json", machine_json);
+    // Tables without rows: what is killed at any moment from here on can be read.
+    CsvTable(kCeilingsColumns).write(early / "ceilings.csv");
+    CsvTable(kSweepColumns).write(early / "sweep.csv");
+    CsvTable(kRooflineColumns).write(early / "roofline.csv");
+    CsvTable(kTraceColumns).write(early / "trace.csv");
     started();
   } catch (const BadInput&) {
     std::error_code ignored;
@@ -124,6 +139,7 @@ RunFolder RunFolder::resume(const fs::path& path) {
     state.at("device").get_to(folder.settings_.device);
     state.at("gpu").get_to(folder.settings_.gpu);
     state.at("filter").get_to(folder.settings_.filter);
+    folder.settings_.own = state.value("own_programs", folder.settings_.own);
     for (const json& item : state.at("failures")) {
       folder.failures_.push_back({item.at("group").get<std::string>(),
                                   item.at("benchmark").get<std::string>(),
@@ -169,6 +185,7 @@ void RunFolder::write_state(const std::string& status, std::size_t groups_total)
                 {"device", settings_.device},
                 {"gpu", settings_.gpu},
                 {"filter", settings_.filter},
+                {"own_programs", settings_.own},
                 {"status", status},
                 {"groups_total", groups_total},
                 {"groups_measured", done_.size()},

@@ -15,6 +15,7 @@ namespace roofline {
 struct RunSettings {
   bool full = false;
   std::string device = "all", gpu, filter;
+  std::vector<std::string> own;  ///< the user's programs: their names, no paths
 };
 
 struct RunFailure {
@@ -23,8 +24,8 @@ struct RunFailure {
 
 class RunFolder {
  public:
-  /// Makes root/machine/<UTC date and time>/ with machine.json and run.json in it; never an old
-  /// one. Throws BadInput naming what cannot be made.
+  /// Makes root/machine/<UTC date and time>/ with machine.json, run.json and tables without rows
+  /// in it; never an old one. Throws BadInput naming what cannot be made.
   static RunFolder create(const std::filesystem::path& root, const std::string& machine,
                           const RunSettings& settings, std::string_view machine_json);
   /// Opens one that an earlier run left. Throws BadInput if it is none, if its run.json is not
@@ -56,6 +57,8 @@ class RunFolder {
  private:
   RunFolder(std::filesystem::path path, RunSettings settings);
   void lock();
+  /// Half-written files of a run that was killed.
+  void remove_leavings() const;
 
   std::filesystem::path path_;
   RunSettings settings_;

@@ -16,13 +16,15 @@ namespace {
 constexpr std::string_view kCeilingsProgram = "bench_ceilings";
 
 bool of_ceilings(const ListedBenchmark& entry) {
-  return entry.program.filename() == kCeilingsProgram;
+  return !entry.own && entry.program.filename() == kCeilingsProgram;
 }
 
 /// The name without its variant, fit for a file.
 std::string group_name(const ListedBenchmark& entry) {
   std::string name = entry.op;
-  if (of_ceilings(entry)) {
+  if (entry.own) {
+    name = "own-" + entry.program.filename().string();
+  } else if (of_ceilings(entry)) {
     name += fmt::format("/threads:{}", entry.threads);
   } else {
     const std::size_t rest = entry.name.find('/', entry.op.size() + 1 + entry.variant.size());
@@ -118,9 +120,14 @@ Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& fi
   const auto chosen = selection(listed, filter);
   Plan plan;
   std::map<std::string, std::size_t> index;
+  std::set<std::string> names;
   for (std::size_t i = 0; i < listed.size(); ++i) {
     const ListedBenchmark& entry = listed[i];
     if (!chosen[i]) continue;
+    if (!names.insert(entry.name).second) {
+      throw BadInput(fmt::format("{}: another benchmark has the name '{}' too",
+                                 entry.program.filename().string(), entry.name));
+    }
     if (!entry.needs_missing.empty()) {
       plan.skipped.push_back({entry.name, entry.needs_missing});
       continue;
@@ -137,7 +144,7 @@ Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& fi
     if (same != units.end()) {
       same->names.push_back(entry.name);
     } else {
-      units.push_back({entry.program, library, {entry.name}});
+      units.push_back({entry.program, library, {entry.name}, entry.own});
     }
   }
   return plan;
@@ -168,7 +175,9 @@ std::string exact_filter(const std::vector<std::string>& names) {
       out += c;
     }
   }
-  return out + ")(/(real_time|manual_time|process_time|iterations:.*|repeats:.*))*$";
+  return out +
+         ")(/(real_time|manual_time|process_time|iterations:.*|repeats:.*|min_time:.*|"
+         "min_warmup_time:.*))*$";
 }
 
 }  // namespace roofline

@@ -18,6 +18,7 @@ struct ListedBenchmark {
   bool library = false;
   int threads = 1;
   std::string needs_missing;  ///< why it cannot run here; empty if it can
+  bool own = false;           ///< of a program of the user's own
 };
 
 /// One process: all our own variants of a group, or one library.
@@ -25,6 +26,7 @@ struct Unit {
   std::filesystem::path program;
   std::string library;  ///< variant; empty for our own
   std::vector<std::string> names;
+  bool own = false;  ///< the user's program, which knows Google Benchmark's flags only
 };
 
 /// What is compared with each other, measured as neighbours in time; one file in bench/.
@@ -47,9 +49,10 @@ std::vector<ListedBenchmark> parse_list(std::string_view text,
                                         const std::filesystem::path& program);
 
 /// Groups by operation, dtype, keys, threads and device; probes (of bench_ceilings) by operation,
-/// threads and device. `filter` is a regular expression searched for in the names, empty for all;
-/// if it matches no probe at all, every probe stays, so that the kernels it matches have roofs.
-/// Throws BadInput for a bad expression and for one that matches nothing.
+/// threads and device; the user's own by program. `filter` is a regular expression searched for in
+/// the names, empty for all; if it matches no probe at all, every probe stays, so that the kernels
+/// it matches have roofs. Throws BadInput for a bad expression, for one that matches nothing, and
+/// for a name that stands twice.
 Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter);
 
 /// Leaves only these benchmarks, and no unit without any.

@@ -169,15 +169,17 @@ double Microarchitecture::bytes_per_cycle(std::string_view level,
   return (reads + 1) / std::max(read_time, write_time);
 }
 
+std::vector<Chip> parse_chips(std::string_view text) {
+  std::vector<Chip> read;
+  const auto table = json::parse(text);
+  for (const auto& [name, entry] : table.at("chips").items()) {
+    read.push_back(read_chip(name, entry));
+  }
+  return read;
+}
+
 const std::vector<Chip>& chips() {
-  static const auto all = [] {
-    std::vector<Chip> read;
-    const auto table = json::parse(kChipsJson);
-    for (const auto& [name, entry] : table.at("chips").items()) {
-      read.push_back(read_chip(name, entry));
-    }
-    return read;
-  }();
+  static const auto all = parse_chips(kChipsJson);
   return all;
 }
 
@@ -203,15 +205,17 @@ const Chip* chip_of_device(std::string_view device_name) {
   return nullptr;
 }
 
+std::vector<Microarchitecture> parse_microarchitectures(std::string_view text) {
+  std::vector<Microarchitecture> read;
+  const auto table = json::parse(text);
+  for (const auto& [key, entry] : table.at("microarchitectures").items()) {
+    read.push_back(read_microarchitecture(key, entry));
+  }
+  return read;
+}
+
 const std::vector<Microarchitecture>& microarchitectures() {
-  static const auto all = [] {
-    std::vector<Microarchitecture> read;
-    const auto table = json::parse(kCpuJson);
-    for (const auto& [key, entry] : table.at("microarchitectures").items()) {
-      read.push_back(read_microarchitecture(key, entry));
-    }
-    return read;
-  }();
+  static const auto all = parse_microarchitectures(kCpuJson);
   return all;
 }
 

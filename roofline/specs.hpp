@@ -85,6 +85,10 @@ struct Microarchitecture {
   double bytes_per_cycle(std::string_view level, std::string_view operation) const;
 };
 
+/// Both throw nlohmann::json::exception for a text that is no such table.
+std::vector<Chip> parse_chips(std::string_view text);
+std::vector<Microarchitecture> parse_microarchitectures(std::string_view text);
+
 /// All chips, in the order of their names.
 const std::vector<Chip>& chips();
 /// By name or alias. Throws BadInput that lists near names.

@@ -81,7 +81,7 @@ int all_threads(const std::vector<Ceiling>& ceilings, const std::vector<Row>& ro
   }
   if (most > 0) return most;
   for (const Row& row : rows) {
-    if (row.device == device && !std::isnan(row.threads)) {
+    if (row.device == device && row.threads < 1e9) {
       most = std::max(most, static_cast<int>(row.threads));
     }
   }

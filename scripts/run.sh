@@ -5,7 +5,7 @@ set -euo pipefail
 usage() {
   cat <<'HELP'
 usage: run.sh [--quick|--full] [--device cpu|gpu|all] [--gpu INDEX|UUID] [--filter REGEX]
-              [--out DIR] [--resume DIR] [--peers]
+              [--bench PROGRAM]… [--out DIR] [--resume DIR] [--peers]
 
 Installs what is missing, builds into build/, measures this machine and writes a results folder.
   --quick        about two minutes once built (default)
@@ -13,6 +13,7 @@ Installs what is missing, builds into build/, measures this machine and writes a
   --device D     cpu, gpu or all (default all: no GPU is one line and a skip)
   --gpu G        which GPU, by index or UUID
   --filter RE    only benchmarks whose name matches
+  --bench P      also a Google Benchmark program of your own (README, 'Your own kernel')
   --out DIR      where results folders go (default: results/ of this repository)
   --resume DIR   go on with a results folder that was interrupted
   --peers        also compare with newer libraries from PyPI (about 1 GB, installed once)
@@ -28,14 +29,14 @@ has_out=false
 while (($#)); do
   case $1 in
     --quick | --full) run_flags+=("$1") ;;
-    --out | --device | --gpu | --filter | --resume)
+    --out | --device | --gpu | --filter | --bench | --resume)
       if (($# < 2)); then echo "run.sh: $1 needs a value (see --help)" >&2; exit 2; fi
       [[ $1 == --out || $1 == --resume ]] && has_out=true
       run_flags+=("$1" "$2")
       shift
       ;;
     --out=* | --resume=*) has_out=true; run_flags+=("$1") ;;
-    --device=* | --gpu=* | --filter=*) run_flags+=("$1") ;;
+    --device=* | --gpu=* | --filter=* | --bench=*) run_flags+=("$1") ;;
     --peers) setup_flags+=(--peers) ;;
     --help | -h) usage; exit 0 ;;
     *) echo "run.sh: unknown flag $1 (see --help)" >&2; exit 2 ;;

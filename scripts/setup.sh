@@ -124,6 +124,12 @@ if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
     fi
   fi
 
+  # Debian 12 has Clang's sanitizers and libFuzzer apart; Ubuntu 22.04 among what clang needs.
+  if $want_test && ! has_package libclang-rt-dev && can_be_root &&
+    apt_update && apt-cache show libclang-rt-dev >/dev/null 2>&1; then
+    apt_install libclang-rt-dev || echo "setup: Clang's sanitizers could not be installed: asan uses GCC"
+  fi
+
   # Ubuntu has no such driver: its Chromium is a snap, which needs a running snapd.
   if $want_test && ! has_package chromium-driver; then
     if ! can_be_root; then

@@ -207,13 +207,13 @@ TEST(BenchJson, RowsThatAreWrongAreNamed) {
   EXPECT_EQ(fault(file(row() + "," + row(R"("flops": 101)"))),
             "x.json: benchmarks[1] 'BM_x': samples of one benchmark disagree in flops or bytes per "
             "iteration");
-  EXPECT_EQ(
-      fault(file(row()), {.device = "cpu"}),
-      at + "dtype is not known: put it into the name (…/f32/…) or the label (dtype=f32), or give "
-           "--dtype");
-  EXPECT_EQ(
-      fault(file(row()), {.device = "", .dtype = "f32", .exec_unit = "", .level = ""}),
-      at + "device is not known: put device=cpu or device=gpu into the label, or give --device");
+  EXPECT_EQ(fault(file(row()), {.device = "cpu"}),
+            at + "dtype is not known: put it into the name (…/f32/…) or the label (dtype=f32), or "
+                 "give analyze "
+                 "--dtype");
+  EXPECT_EQ(fault(file(row()), {.device = "", .dtype = "f32", .exec_unit = "", .level = ""}),
+            at + "device is not known: put device=cpu or device=gpu into the label, or give "
+                 "analyze --device");
   EXPECT_EQ(fault(file(row("", "op/v/f32/threads:0"))),
             "x.json: benchmarks[0] 'op/v/f32/threads:0': 'threads:0' in the name is not a count");
 }

@@ -64,6 +64,23 @@ TEST(RunPlan, OneProcessForOursAndOnePerLibrary) {
   EXPECT_EQ(plan.skipped[0].reason, "no AVX-512");
 }
 
+TEST(RunPlan, AProgramOfOnesOwnIsOneGroupAfterOurs) {
+  auto all = listed();
+  for (const char* name : {"mine/64", "matmul/mine/f32/M:64"}) {
+    all.push_back({.program = "/home/x/bench_ceilings", .name = name, .own = true});
+  }
+  const Plan plan = make_plan(all, "");
+  ASSERT_EQ(plan.groups.size(), 5u);
+  EXPECT_EQ(plan.groups[4].name, "own-bench-ceilings");
+  ASSERT_EQ(plan.groups[4].units.size(), 1u);
+  EXPECT_TRUE(plan.groups[4].units[0].own);
+  EXPECT_EQ(plan.groups[4].units[0].names,
+            (std::vector<std::string>{"mine/64", "matmul/mine/f32/M:64"}));
+  EXPECT_FALSE(plan.groups[3].units[0].own);
+  all.push_back({.program = "/home/x/other", .name = "mine/64", .own = true});
+  EXPECT_THROW(make_plan(all, ""), BadInput);
+}
+
 TEST(RunPlan, FilterKeepsTheCeilingsUnlessItNamesSome) {
   const auto names = [](const std::string& filter) {
     std::vector<std::string> out;
@@ -84,6 +101,7 @@ TEST(RunPlan, FilterForTheProgramIsExact) {
   EXPECT_TRUE(matches("op/a.b/f32/n:1/threads:1/real_time"));
   EXPECT_TRUE(matches("op/a.b/f32/n:1/threads:1/repeats:3/manual_time"));
   EXPECT_TRUE(matches("op/c+d/f32/threads:1/real_time"));
+  EXPECT_TRUE(matches("op/c+d/f32/threads:1/min_time:0.500/min_warmup_time:1.000"));
   EXPECT_FALSE(matches("op/a.b/f32/n:1/threads:16/real_time"));
   EXPECT_FALSE(matches("op/axb/f32/n:1/threads:1/real_time"));
   EXPECT_FALSE(matches("x/op/a.b/f32/n:1/threads:1"));

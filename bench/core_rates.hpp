@@ -1,0 +1,15 @@
+// What the core that runs this thread gives at this moment.
+#pragma once
+
+namespace bench {
+
+struct CoreRates {
+  double clock_hz;         ///< rate of dependent adds, one per cycle on every core in use
+  double issue_per_cycle;  ///< independent 16-byte multiplies
+};
+
+/// Some 150 us of both, in turns; NaN on an architecture that has no such windows. Medians: an
+/// interrupt spoils one pair, a shared core all of them.
+CoreRates core_rates();
+
+}  // namespace bench

@@ -1,0 +1,23 @@
+// ceilings.csv, laid under two benchmarks, reported and predicted with.
+#include "roofline/ceilings.hpp"
+
+#include "roofline/overlay.hpp"
+#include "roofline/predict/hardware.hpp"
+#include "roofline/text_report.hpp"
+#include "tests/fuzz/fixture.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace roofline;
+  static const fuzz::Folder folder;
+  static const BenchData bench = parse_bench_json(fuzz::kBenchJson, "fixture");
+  const auto path = folder.write("ceilings.csv", fuzz::text_of(data, size));
+  fuzz::only_bad_input([&] {
+    const auto ceilings = read_ceilings(path);
+    ceilings_table(ceilings).str();
+    roofline_table(overlay(bench.benchmarks, ceilings), "box").str();
+  });
+  fuzz::only_bad_input([&] { text_report(folder.path()); });
+  fuzz::only_bad_input([&] { predict::roofs(predict::machine_hardware(path), {"bf16"}); });
+  return 0;
+}
