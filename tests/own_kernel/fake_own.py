@@ -27,8 +27,8 @@ for name in chosen:
     counters = "" if mode == "nocounters" else '"flops": 2000.0, "bytes": 0.0, '
     label = "dtype=f32;" if mode == "nodevice" else "device=cpu;dtype=f32;"
     for _ in range(int(flags.get("benchmark_repetitions", "1"))):
-        rows.append(f'{{"name": "{name}", "run_type": "iteration", "real_time": 1.0, "time_unit": "us",'
-                    f' "threads": 1, {counters}"label": "{label}"}}')
+        rows.append(f'{{"name": "{name}", "run_type": "iteration", "iterations": 1, "real_time": 1.0,'
+                    f' "time_unit": "us", "threads": 1, {counters}"label": "{label}"}}')
 text = '{\n"context": {},\n"benchmarks": [\n' + ",\n".join(rows) + "\n]\n}\n"
 if mode == "garbage":
     text = "\x00\x01 garbage"

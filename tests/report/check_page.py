@@ -505,7 +505,9 @@ class Page(unittest.TestCase):
     # -- taking away --
 
     def downloaded(self, pattern):
-        path = until(lambda: next(self.downloads.glob(pattern), None), pattern)
+        # The browser makes the file before it fills it.
+        path = until(lambda: next((p for p in self.downloads.glob(pattern) if p.stat().st_size), None),
+                     pattern)
         data = path.read_bytes()
         path.unlink()
         return data
