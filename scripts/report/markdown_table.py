@@ -1,5 +1,6 @@
 """Prints the README's tables from a results folder: the read and compute ceilings on all cores, and
-for each operation, dtype and temperature the largest problem with this suite's fastest kernel on it.
+for each operation, dtype and temperature the largest problem with this suite's fastest kernel on it,
+and the decode steps beside what the ceilings predict.
 
 usage: markdown_table.py DIR
 """
@@ -66,6 +67,8 @@ def _kernels(rows, threads):
             continue
         if row["verdict"] in ("above-roof", "impossible") or row["level"] != _bounding(row):
             continue
+        if row["scope"] != "operation" or row["parent"]:
+            continue
         if row["variant"] in ("openblas", "blis", "onednn", "mkl"):
             continue
         work = (row["kernel"], row["dtype"], row["temperature"])
@@ -86,6 +89,21 @@ def _kernels(rows, threads):
             f"{peer:.2f}x {row['peer']}" if peer else row["peer"] and f"{row['peer']}: no ratio",
         ])
     return shown
+
+
+def _steps(rows):
+    return [
+        [
+            row["program"].removesuffix(f"/threads:{row['program'].rsplit(':', 1)[1]}"),
+            _time(float(row["time_s"])),
+            _time(float(row["t_lower_s"])),
+            _time(float(row["t_upper_s"])),
+            f"{100 * float(row['error']):+.0f} %",
+            row["verdict"],
+        ]
+        for row in rows
+        if row["part"] == "step" and row["t_lower_s"]
+    ]
 
 
 def _order(row):
@@ -113,6 +131,10 @@ def main(folder):
            _ceilings(ceilings, threads))
     _table(["kernel", "shape", "variant", "time", "rate", "bound by", "of its roof",
             "against the best library"], _kernels(kernels, threads))
+    prediction = folder / "prediction.csv"
+    if prediction.exists():
+        _table(["step", "measured", "T_lower", "T_upper", "above T_lower", "verdict"],
+               _steps(_rows(prediction)))
 
 
 if __name__ == "__main__":
