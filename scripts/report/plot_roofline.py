@@ -370,7 +370,7 @@ def draw(results):
     """The figure of a results folder. Never empty: what is missing is said at its foot."""
     style.apply()
     names = devices(results) or ["cpu"]
-    kernels = sorted({row.kernel for row in results.rows})
+    kernels = sorted({row.kernel for row in results.rows if not row.parent})
     figure = Figure(figsize=(WIDTH, PANEL), dpi=100)
     FigureCanvasAgg(figure)  # measures text
     drawn = set()
