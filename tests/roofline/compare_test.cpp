@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <iterator>
 #include <random>
 
 #include "roofline/compare/compare.hpp"
@@ -247,7 +249,8 @@ TEST(Compare, TheCommittedRunsAreReadAndRaiseNoAlarm) {
   const Comparison result = compare("a", a, "b", b);
   EXPECT_EQ(result.entries.size(), 220u);
   EXPECT_FALSE(result.any_below(1));
-  EXPECT_EQ(read_side(results).size(), 2u);
+  const std::filesystem::directory_iterator runs(results);
+  EXPECT_EQ(static_cast<long>(read_side(results).size()), std::distance(begin(runs), end(runs)));
 }
 
 }  // namespace
