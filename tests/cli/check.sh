@@ -3,6 +3,7 @@
 set -u
 roofline=$1/roofline
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/fake_bin.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -59,10 +60,7 @@ judged 'with a healthy one beside it' 1 other/slow --results .
 grep -q '901 TFLOP/s (1)' 'with a healthy one beside it.txt' || fail 'no typical figure'
 
 # Live: the probes' own programs are faked, the machine's state is this one's.
-mkdir bin
-sed "1s|.*|#!$(python3 -c 'import sys; print(sys.executable)') -SE|" "$here/fake_bench.py" >fake
-chmod +x fake
-ln -s ../fake bin/bench_ceilings
+fake_bin bench_ceilings
 run() { "$roofline" run --bin bin --out "$1" --device cpu --filter fma_peak >/dev/null 2>err.txt; }
 if [ "$(nproc)" -gt 1 ] && command -v taskset >/dev/null; then
   first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')

@@ -3,6 +3,7 @@
 set -u
 roofline=$1/roofline
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/fake_bin.sh"
 kills=${KILLS:-5} seed=${SEED:-1}
 RANDOM=$seed
 work=$(mktemp -d)
@@ -13,10 +14,7 @@ cd "$work" || exit 1
 failed=0
 fail() { echo "FAILED (seed $seed): $*"; failed=1; }
 
-mkdir bin
-sed "1s|.*|#!$(python3 -c 'import sys; print(sys.executable)') -SE|" "$here/fake_bench.py" >fake
-chmod +x fake
-for program in bench_ceilings bench_matmul bench_dot; do ln -s ../fake bin/$program; done
+fake_bin bench_ceilings bench_matmul bench_dot
 groups=13
 export ROOFLINE_REPORT=$here/../../scripts/report
 

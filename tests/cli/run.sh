@@ -2,6 +2,7 @@
 set -u
 roofline=$1/roofline
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/fake_bin.sh"
 work=$(mktemp -d)
 mounted=
 finish() { [ -z "$mounted" ] || umount "$mounted"; rm -rf "$work"; }
@@ -10,11 +11,7 @@ cd "$work" || exit 1
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 
-# The interpreter itself, without its start-up extras: the fakes are started a few hundred times.
-mkdir bin
-sed "1s|.*|#!$(python3 -c 'import sys; print(sys.executable)') -SE|" "$here/fake_bench.py" >fake
-chmod +x fake
-for program in bench_ceilings bench_matmul bench_dot; do ln -s ../fake bin/$program; done
+fake_bin bench_ceilings bench_matmul bench_dot
 
 # measure NAME EXPECTED_CODE ARGUMENTS…: a run into out/NAME; $folder is its results folder.
 measure() {
