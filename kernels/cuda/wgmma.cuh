@@ -77,4 +77,71 @@ PTX_INLINE void wgmma_m64n256k16_bf16(float (&d)[128], std::uint64_t a, std::uin
       : "l"(a), "l"(b));
 }
 
+/// A 16-bit operand with M or N contiguous: panels of rows (along K) of 128 bytes, each panel
+/// `panel` bytes behind the one before; the next 16 of K are at descriptor + 128.
+PTX_INLINE std::uint64_t descriptor_mn_major_128(std::uint32_t shared, std::uint32_t panel) {
+  const auto field = [](std::uint64_t x) { return (x & 0x3ffff) >> 4; };
+  constexpr std::uint64_t kNext8OfK = 1024, kMode128 = 1;
+  return field(shared) | field(panel) << 16 | field(kNext8OfK) << 32 | kMode128 << 62;
+}
+
+template <int N>
+PTX_INLINE void pin(int (&d)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) asm volatile("" : "+r"(d[i])::"memory");
+}
+
+// D[64, N] (+)= A . B over a warpgroup, 32 bytes of K deep, N = twice the registers of D; D is
+// overwritten where `accumulate` is 0. Which entry a register holds: as above. In 16 bits B may
+// have N contiguous (b_mn_major); other than that K is contiguous in A and B.
+#define TEN(t)     \
+  "%" #t "0, %" #t \
+  "1, "            \
+  "%" #t "2, %" #t \
+  "3, "            \
+  "%" #t "4, %" #t \
+  "5, "            \
+  "%" #t "6, %" #t \
+  "7, "            \
+  "%" #t "8, %" #t "9, "
+#define REGISTERS_64 TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63"
+#define REGISTERS_128                                                    \
+  TEN()                                                                  \
+  TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) \
+      TEN(11) "%120, %121, %122, %123, %124, %125, %126, %127"
+#define OUT_8(c, i) \
+  c(d[i]), c(d[i + 1]), c(d[i + 2]), c(d[i + 3]), c(d[i + 4]), c(d[i + 5]), c(d[i + 6]), c(d[i + 7])
+#define OUT_32(c, i) OUT_8(c, i), OUT_8(c, i + 8), OUT_8(c, i + 16), OUT_8(c, i + 24)
+#define OUT_64(c) OUT_32(c, 0), OUT_32(c, 32)
+#define OUT_128(c) OUT_64(c), OUT_32(c, 64), OUT_32(c, 96)
+
+#define WGMMA(name, n, count, a_at, b_at, p_at, types, Scalar, c, scales)                     \
+  PTX_INLINE void name(Scalar(&d)[count], std::uint64_t a, std::uint64_t b, int accumulate) { \
+    asm volatile("{.reg .pred p; setp.ne.b32 p, " p_at                                        \
+                 ", 0; wgmma.mma_async.sync.aligned.m64n" #n types " {" REGISTERS_##count     \
+                 "}, " a_at ", " b_at ", p" scales ";}"                                       \
+                 : OUT_##count(c)                                                             \
+                 : "l"(a), "l"(b), "r"(accumulate));                                          \
+  }
+#define WGMMA_128_256(name, types, Scalar, c, scales)                 \
+  WGMMA(name, 128, 64, "%64", "%65", "%66", types, Scalar, c, scales) \
+  WGMMA(name, 256, 128, "%128", "%129", "%130", types, Scalar, c, scales)
+
+WGMMA_128_256(wgmma_bf16, "k16.f32.bf16.bf16", float, "+f", ", 1, 1, 0, 0")
+WGMMA_128_256(wgmma_bf16_b_mn_major, "k16.f32.bf16.bf16", float, "+f", ", 1, 1, 0, 1")
+WGMMA_128_256(wgmma_f16_b_mn_major, "k16.f32.f16.f16", float, "+f", ", 1, 1, 0, 1")
+WGMMA_128_256(wgmma_tf32, "k8.f32.tf32.tf32", float, "+f", ", 1, 1")
+WGMMA_128_256(wgmma_e4m3, "k32.f32.e4m3.e4m3", float, "+f", ", 1, 1")
+WGMMA_128_256(wgmma_s8, "k32.s32.s8.s8", int, "+r", "")
+
+#undef WGMMA_128_256
+#undef WGMMA
+#undef OUT_128
+#undef OUT_64
+#undef OUT_32
+#undef OUT_8
+#undef REGISTERS_128
+#undef REGISTERS_64
+#undef TEN
+
 }  // namespace kernels::cuda::ptx

@@ -1,4 +1,4 @@
-// Every portable GPU kernel on its test cases, on the emulator: the same problems, inputs and
+// Every GPU kernel on its test cases, on the emulator: the same problems, inputs and
 // oracles as on a GPU (tests/gpu), so that indexing and masks are proven where there is none.
 #include <gtest/gtest.h>
 
@@ -35,10 +35,11 @@ struct Emulated {
   const Operation* operation;
 };
 
-// Hopper's own instructions and libraries have no emulation.
+// Libraries have no emulation.
 #define EMULATE_sm80(op, variant) \
   {{#op, #variant, Need::sm80, Threads::one, "", &op::variant}, &op::gpu_operation},
-#define EMULATE_sm90a(op, variant)
+#define EMULATE_sm90a(op, variant) \
+  {{#op, #variant, Need::sm90a, Threads::one, "", &op::variant}, &op::gpu_operation},
 #define EMULATE_cublaslt(op, variant)
 #define GPU_OPERATION(op, what)
 #define GPU_KERNEL(op, variant, needs, idea) EMULATE_##needs(op, variant)

@@ -1,10 +1,13 @@
 // The scheduler of the emulator and the part of the CUDA runtime that the project calls.
 #include "emulator.hpp"
 
+#include "hopper.hpp"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
+#include <deque>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -76,12 +79,40 @@ struct Warp {
   std::array<int, 32> lane_parity{};
 };
 
-std::vector<Fiber> fibers;
-std::vector<Warp> warps;
-Barrier block_barrier;
+struct Block {
+  Barrier barrier;
+  std::array<Barrier, 16> named;
+  std::vector<Warp> warps;
+  int running = 0;
+};
+
+/// Where the blocks of a cluster have their dynamic shared memory: block r at r * kWindow, so that
+/// the low 18 bits, which descriptors hold, are an offset into it.
+constexpr std::size_t kWindow = 256 << 10, kMostShared = 227 << 10;
+constexpr int kMostBlocks = 16;
+
+unsigned char* arena() {
+  static unsigned char* const start = [] {
+    void* p = mmap(nullptr, (kMostBlocks + 1) * kWindow, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) throw std::bad_alloc();
+    return reinterpret_cast<unsigned char*>((reinterpret_cast<std::uintptr_t>(p) + kWindow - 1) /
+                                            kWindow * kWindow);
+  }();
+  return start;
+}
+
+std::deque<Fiber> fibers;  // growing must not move them
+std::vector<Block> blocks;
+Barrier cluster_barrier;
+std::size_t shared_bytes = 0;
+std::string fault;
+bool progress = false;
 Fiber* fiber = nullptr;
 void* scheduler = nullptr;  ///< its stack pointer while a fiber runs
 const std::function<void()>* body = nullptr;
+
+Block& block() { return blocks[current->rank]; }
 
 void yield() { emulator_switch(&fiber->stack_pointer, scheduler); }
 
@@ -89,14 +120,18 @@ void wait(Barrier& barrier) {
   const long generation = barrier.generation;
   ++barrier.arrived;
   barrier.release_if_full();
-  while (barrier.generation == generation) yield();
+  wait_until([&] { return barrier.generation != generation; });
 }
 
 void entry() {
   (*body)();
+  end_of_thread();
   Fiber* mine = fiber;
   mine->ended = true;
-  for (Barrier* b : {&block_barrier, &warps[mine->thread.warp].barrier}) {
+  progress = true;
+  --block().running;
+  for (Barrier* b :
+       {&block().barrier, &block().warps[mine->thread.warp].barrier, &cluster_barrier}) {
     --b->members;
     if (b->arrived > 0) b->release_if_full();
   }
@@ -113,44 +148,91 @@ void prepare(Fiber& f) {
   f.stack_pointer = words;
 }
 
-void run_block(dim3 block_index, dim3 block) {
-  const int threads = static_cast<int>(block.x * block.y * block.z);
-  if (threads > static_cast<int>(fibers.size())) fibers.resize(threads);
-  warps.assign((threads + 31) / 32, {});
-  block_barrier = {threads, 0, 0};
-  for (int t = 0; t < threads; ++t) {
-    Fiber& f = fibers[t];
-    const auto i = static_cast<unsigned>(t);
-    f.thread = {dim3(i % block.x, i / block.x % block.y, i / block.x / block.y), block_index,
-                t % 32, t / 32};
-    f.ended = false;
-    f.groups.clear();
-    f.open_group.clear();
-    ++warps[t / 32].barrier.members;
-    prepare(f);
+/// The blocks from `first` on along x, at once.
+void run_cluster(dim3 first, dim3 block_size, unsigned cluster) {
+  const int threads = static_cast<int>(block_size.x * block_size.y * block_size.z);
+  const int all = threads * static_cast<int>(cluster);
+  while (all > static_cast<int>(fibers.size())) fibers.emplace_back();
+  blocks.assign(cluster, {});
+  cluster_barrier = {all, 0, 0};
+  fault.clear();
+  begin_cluster();
+  std::memset(arena(), 0xff, cluster * kWindow);
+  for (Block& b : blocks) {
+    b.warps.assign((threads + 31) / 32, {});
+    b.barrier = {threads, 0, 0};
+    b.running = threads;
   }
-  int running = threads;
-  while (running > 0) {
+  for (int f = 0; f < all; ++f) {
+    const int t = f % threads, rank = f / threads;
+    const auto i = static_cast<unsigned>(t);
+    fibers[f].thread = {
+        dim3(i % block_size.x, i / block_size.x % block_size.y, i / block_size.x / block_size.y),
+        {first.x + static_cast<unsigned>(rank), first.y, first.z},
+        t % 32,
+        t / 32,
+        rank};
+    fibers[f].ended = false;
+    fibers[f].groups.clear();
+    fibers[f].open_group.clear();
+    ++blocks[rank].warps[t / 32].barrier.members;
+    prepare(fibers[f]);
+  }
+  for (int running = all; running > 0;) {
     running = 0;
-    for (int t = 0; t < threads; ++t) {
-      if (fibers[t].ended) continue;
-      fiber = &fibers[t];
+    progress = false;
+    for (int f = 0; f < all; ++f) {
+      if (fibers[f].ended) continue;
+      fiber = &fibers[f];
       current = &fiber->thread;
       emulator_switch(&scheduler, fiber->stack_pointer);
-      running += !fibers[t].ended;
+      if (!fault.empty()) throw Fault(fault);
+      running += !fibers[f].ended;
     }
+    if (!advance() && !progress && running > 0) throw Fault("every thread waits");
+    if (!fault.empty()) throw Fault(fault);
   }
+  end_of_cluster();
 }
 
 std::vector<std::function<void()>>* capturing = nullptr;
 
 }  // namespace
 
-void synchronise_block() { wait(block_barrier); }
+void fail(const std::string& what) {
+  fault = what;
+  for (;;) yield();  // the scheduler does not come back
+}
+
+void wait_until(const std::function<bool()>& ready) {
+  progress = true;
+  while (!ready()) yield();
+}
+
+void synchronise_block() { wait(block().barrier); }
+
+void synchronise_named(int id, int threads) {
+  if (id < 0 || id > 15 || threads % 32 != 0) fail("bar.sync: no such barrier or count");
+  Barrier& b = block().named[id];
+  if (b.arrived > 0 && b.members != threads) fail("bar.sync: threads disagree on the count");
+  b.members = threads;
+  wait(b);
+}
+
+void synchronise_cluster() { wait(cluster_barrier); }
+
+unsigned char* dynamic_shared() { return arena() + current->rank * kWindow; }
+unsigned char* dynamic_shared_of(int rank) {
+  if (rank < 0 || rank >= static_cast<int>(blocks.size())) fail("no such block in the cluster");
+  if (blocks[rank].running == 0) fail("a block of the cluster had ended before it was written to");
+  return arena() + rank * kWindow;
+}
+bool block_runs(int rank) { return blocks[rank].running > 0; }
+std::size_t dynamic_shared_bytes() { return shared_bytes; }
 
 void exchange(const void* input, std::size_t bytes) {
   if (bytes > kSlot) throw std::logic_error("emulation: operand too large");
-  Warp& warp = warps[current->warp];
+  Warp& warp = block().warps[current->warp];
   int& parity = warp.lane_parity[current->lane];
   parity ^= 1;
   std::memcpy(warp.slots[parity][current->lane].data(), input, bytes);
@@ -158,7 +240,7 @@ void exchange(const void* input, std::size_t bytes) {
 }
 
 const void* lane_input(int lane) {
-  Warp& warp = warps[current->warp];
+  Warp& warp = block().warps[current->warp];
   return warp.slots[warp.lane_parity[current->lane]][lane].data();
 }
 
@@ -177,14 +259,19 @@ void wait_copies(int groups_left) {
   }
 }
 
-void run(dim3 grid, dim3 block, std::function<void()> kernel) {
+void run(dim3 grid, dim3 block, std::size_t dynamic_shared, unsigned cluster,
+         std::function<void()> kernel) {
+  if (cluster == 0 || cluster > kMostBlocks || grid.x % cluster != 0)
+    throw Fault("the grid is no multiple of the cluster");
+  if (dynamic_shared > kMostShared) throw Fault("more shared memory than a block can have");
   auto launch = [=] {
     grid_size = grid;
     block_size = block;
+    shared_bytes = dynamic_shared;
     body = &kernel;
     for (unsigned z = 0; z < grid.z; ++z)
       for (unsigned y = 0; y < grid.y; ++y)
-        for (unsigned x = 0; x < grid.x; ++x) run_block({x, y, z}, block);
+        for (unsigned x = 0; x < grid.x; x += cluster) run_cluster({x, y, z}, block, cluster);
     body = nullptr;
   };
   if (capturing != nullptr)

@@ -1,9 +1,10 @@
 // Runs CUDA kernels on the host, so that their indexing, masks and reductions are tested without a
 // GPU. Force-included before a .cu file whose launches have been rewritten (translate.sh).
 //
-// A CUDA thread is a fiber; blocks run one after the other, threads of a block in turns, switched
-// at barriers and warp-wide operations. What it cannot show: races between barriers, wrong memory
-// order, anything of timing, and instructions that only exist as PTX (ptx.cuh here states what each
+// A CUDA thread is a fiber; blocks (clusters, where there are any) run one after the other, threads
+// of a block in turns, switched at barriers and warp-wide operations. Hopper's asynchronous copies
+// and wgmma are in hopper.hpp. What it cannot show: races between barriers, wrong memory order,
+// anything of timing, and instructions that only exist as PTX (kernels/cuda here states what each
 // wrapper means).
 #pragma once
 
@@ -14,6 +15,8 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #undef __global__
@@ -22,24 +25,50 @@
 #undef __shared__
 #undef __forceinline__
 #undef __launch_bounds__
+#undef __grid_constant__
 #define __global__
 #define __device__
 #define __host__
 #define __shared__ static  // blocks run one after the other
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __grid_constant__
 
 namespace emulation {
 
 struct Thread {
   dim3 thread, block;
   int lane, warp;
+  int rank;  ///< of its block in the cluster
 };
 extern Thread* current;
 extern dim3 grid_size, block_size;
 
+/// What a launch throws that a GPU would hang on or end with a fault.
+struct Fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// Ends the launch with a Fault.
+[[noreturn]] void fail(const std::string& what);
+
+/// Lets the other threads run until `ready`. A launch in which every thread waits, and no
+/// asynchronous operation is under way, is a Fault.
+void wait_until(const std::function<bool()>& ready);
+
 /// Waits for all threads of the block that have not ended.
 void synchronise_block();
+/// bar.sync: waits until `threads` threads of the block have come to barrier `id`.
+void synchronise_named(int id, int threads);
+/// Waits for all threads of the cluster that have not ended.
+void synchronise_cluster();
+
+/// This block's dynamic shared memory: at a multiple of 256 KiB and as large as the launch said.
+unsigned char* dynamic_shared();
+/// That of block `rank` of the cluster, as long as one of its threads runs; else a Fault.
+unsigned char* dynamic_shared_of(int rank);
+bool block_runs(int rank);
+std::size_t dynamic_shared_bytes();
+extern std::uintptr_t last_shared_address;  ///< what ptx::shared_address was last asked for
 
 /// Hands in `bytes` of this lane's input and waits for the others of the warp; then `lane_input(l)`
 /// is what lane l handed in, until this lane's next warp-wide operation.
@@ -53,8 +82,9 @@ T from_lane(int lane) {
   return value;
 }
 
-/// Runs or, while a stream captures, records a launch.
-void run(dim3 grid, dim3 block, std::function<void()> kernel);
+/// Runs or, while a stream captures, records a launch in clusters of `cluster` blocks along x.
+void run(dim3 grid, dim3 block, std::size_t dynamic_shared, unsigned cluster,
+         std::function<void()> kernel);
 
 /// Copies that a thread has under way, in groups (cp.async).
 void copy_later(void* to, const void* from, int valid);
@@ -64,18 +94,40 @@ void wait_copies(int groups_left);
 /// What stands for `kernel<<<grid, block, shared, stream>>>(arguments…)`.
 class Launch {
  public:
-  Launch(dim3 grid, dim3 block, std::size_t = 0, cudaStream_t = nullptr)
-      : grid_(grid), block_(block) {}
+  Launch(dim3 grid, dim3 block, std::size_t dynamic_shared = 0, cudaStream_t = nullptr)
+      : grid_(grid), block_(block), dynamic_shared_(dynamic_shared) {}
   template <class Kernel, class... Arguments>
   void operator()(Kernel kernel, Arguments... arguments) const {
-    run(grid_, block_, [=] { kernel(arguments...); });
+    run(grid_, block_, dynamic_shared_, 1, [=] { kernel(arguments...); });
   }
 
  private:
   dim3 grid_, block_;
+  std::size_t dynamic_shared_;
 };
 
 }  // namespace emulation
+
+// The templates that nvcc adds to the runtime's C interface.
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* c, void (*kernel)(Parameters...),
+                               Arguments... arguments) {
+  unsigned cluster = 1;
+  for (unsigned i = 0; i < c->numAttrs; ++i)
+    if (c->attrs[i].id == cudaLaunchAttributeClusterDimension)
+      cluster = c->attrs[i].val.clusterDim.x;
+  emulation::run(c->gridDim, c->blockDim, c->dynamicSmemBytes, cluster,
+                 [=] { kernel(arguments...); });
+  return cudaSuccess;
+}
+template <class Kernel>
+cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int bytes) {
+  return bytes <= 227 << 10 ? cudaSuccess : cudaErrorInvalidValue;
+}
+template <class Kernel>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Kernel*, const cudaLaunchConfig_t*) {
+  return *clusters = 1, cudaSuccess;
+}
 
 #define threadIdx (::emulation::current->thread)
 #define blockIdx (::emulation::current->block)
@@ -84,6 +136,8 @@ class Launch {
 
 inline void __syncthreads() { emulation::synchronise_block(); }
 inline void __threadfence() {}
+inline void __syncwarp() {}
+inline void __trap() { emulation::fail("trap"); }
 
 template <class T>
 T __shfl_xor_sync(unsigned, T value, int lanes) {

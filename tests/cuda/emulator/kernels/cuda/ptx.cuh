@@ -14,6 +14,7 @@ inline std::uint64_t shared_window = 0;  ///< upper half of the addresses of sha
 inline std::uint32_t shared_address(const void* p) {
   const auto address = reinterpret_cast<std::uint64_t>(p);
   shared_window = address >> 32 << 32;
+  emulation::last_shared_address = address;
   return static_cast<std::uint32_t>(address);
 }
 

@@ -1,0 +1,53 @@
+// The wrappers of kernels/cuda/wgmma.cuh by the emulator's wgmma.
+#pragma once
+
+#include "hopper.hpp"
+#include "kernels/cuda/ptx.cuh"
+
+namespace kernels::cuda::ptx {
+
+inline void wgmma_fence() { emulation::wgmma_fence(); }
+inline void wgmma_commit() { emulation::wgmma_commit(); }
+template <int N>
+void wgmma_wait() {
+  emulation::wgmma_wait(N);
+}
+inline void fence_async_proxy() {}
+
+template <class Scalar, int N>
+void pin(Scalar (&)[N]) {}
+
+inline std::uint64_t descriptor(std::uint32_t shared, std::uint64_t leading, std::uint64_t stride,
+                                std::uint64_t mode) {
+  const auto field = [](std::uint64_t x) { return (x & 0x3ffff) >> 4; };
+  return field(shared) | field(leading) << 16 | field(stride) << 32 | mode << 62;
+}
+inline std::uint64_t descriptor_k_major_128(std::uint32_t shared) {
+  return descriptor(shared, 16, 1024, 1);
+}
+inline std::uint64_t descriptor_mn_major_128(std::uint32_t shared, std::uint32_t panel) {
+  return descriptor(shared, panel, 1024, 1);
+}
+constexpr std::uint32_t swizzle_128(std::uint32_t offset) {
+  return offset ^ ((offset >> 7 & 7) << 4);
+}
+
+#define WGMMA(name, type, Scalar, b_mn_major)                                                  \
+  template <int N>                                                                             \
+  void name(Scalar(&d)[N], std::uint64_t a, std::uint64_t b, int accumulate) {                 \
+    emulation::wgmma(emulation::Element::type, 2 * N, d, {a, false}, nullptr, {b, b_mn_major}, \
+                     accumulate != 0);                                                         \
+  }
+WGMMA(wgmma_bf16, bf16, float, false)
+WGMMA(wgmma_bf16_b_mn_major, bf16, float, true)
+WGMMA(wgmma_f16_b_mn_major, f16, float, true)
+WGMMA(wgmma_tf32, tf32, float, false)
+WGMMA(wgmma_e4m3, e4m3, float, false)
+WGMMA(wgmma_s8, s8, int, false)
+#undef WGMMA
+
+inline void wgmma_m64n256k16_bf16(float (&d)[128], std::uint64_t a, std::uint64_t b) {
+  wgmma_bf16(d, a, b, 1);
+}
+
+}  // namespace kernels::cuda::ptx
