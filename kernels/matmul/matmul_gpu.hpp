@@ -25,9 +25,11 @@ struct GpuArguments {
 };
 
 /// The tiles that a variant uses, in elements: a block's of Z and its step along K, and what a warp
-/// makes from one pass over shared memory. 0: not known, as for a library.
+/// (with wgmma, a warpgroup) makes from one pass over shared memory. 0: not known, as for a
+/// library.
 struct GpuTiles {
   int block_m = 0, block_n = 0, block_k = 0, warp_m = 0, warp_n = 0;
+  int cluster_m = 1;  ///< blocks, one below the other, that share one read of Y
 };
 
 /// Enqueues one product (all of its batch).
@@ -42,6 +44,7 @@ struct GpuKernel {
   int s8_grain = 1;      ///< M, N and K must be multiples of this in s8
   /// State that outlives a call, such as a library's chosen algorithm; null: none. Throws BadInput.
   std::shared_ptr<void> (*open)(const GpuArguments&, cuda::Type) = nullptr;
+  bool open_each = false;            ///< the state holds addresses: one for every input copy
   std::string (*label)() = nullptr;  ///< further `key=value;` text; null: none
 };
 

@@ -105,7 +105,10 @@ class GpuMatmul final : public cuda::GpuProblem {
         cuda::fill(type_, y(slot, b), y_layout_, seed_y(b), Values::random);
       }
     }
-    if (kernel_.open != nullptr) state_ = kernel_.open(arguments(0), type_);
+    if (kernel_.open == nullptr) return;
+    for (std::int64_t slot = 0; slot < slots_; ++slot)
+      slot_[slot].state =
+          slot == 0 || kernel_.open_each ? kernel_.open(arguments(slot), type_) : slot_[0].state;
   }
 
   std::int64_t enqueue(std::int64_t first, std::int64_t count, cudaStream_t stream) override {
@@ -142,7 +145,8 @@ class GpuMatmul final : public cuda::GpuProblem {
     LevelBytes bytes;
     if (t.block_m > 0) {
       const double tm = std::ceil(m / t.block_m), tn = std::ceil(n / t.block_n);
-      bytes.l2 = batch * (tn * m * k * e.x + tm * k * n * e.y + m * n * e.z);
+      const double reads_of_y = std::ceil(tm / t.cluster_m);
+      bytes.l2 = batch * (tn * m * k * e.x + reads_of_y * k * n * e.y + m * n * e.z);
       bytes.l1 = batch * tm * t.block_m * tn * t.block_n * k *
                  (static_cast<double>(e.x) / t.warp_n + static_cast<double>(e.y) / t.warp_m);
     }
@@ -162,6 +166,7 @@ class GpuMatmul final : public cuda::GpuProblem {
  private:
   struct Slot {
     Memory x, y, z;
+    std::shared_ptr<void> state;
   };
 
   static std::int64_t elements(const Layout& l) { return l.rows * l.pitch; }
@@ -195,7 +200,7 @@ class GpuMatmul final : public cuda::GpuProblem {
             .x_stride = elements(x_layout_),
             .y_stride = elements(y_layout_),
             .z_stride = elements(z_layout_),
-            .state = state_.get()};
+            .state = slot_[slot].state.get()};
   }
 
   double at(const std::vector<std::byte>& z, std::int64_t row, std::int64_t column) const {
@@ -281,7 +286,6 @@ class GpuMatmul final : public cuda::GpuProblem {
   Layout x_layout_{}, y_layout_{}, z_layout_{};
   std::int64_t slots_ = 1;
   std::vector<Slot> slot_;
-  std::shared_ptr<void> state_;
 };
 
 bool supports(const KernelInfo& info, const Case& c) {

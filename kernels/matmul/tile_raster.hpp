@@ -1,0 +1,47 @@
+// In which order a persistent kernel's blocks take the tiles of Z, and where a ring of stages is.
+// Plain arithmetic, so that the tests can walk it without a GPU.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/types.hpp"
+
+namespace kernels::matmul {
+
+/// Tiles of all products of a batch.
+struct TileGrid {
+  int tiles_m, tiles_n, batch;
+  constexpr std::int64_t count() const { return std::int64_t{tiles_m} * tiles_n * batch; }
+};
+
+struct TileAt {
+  int m, n, batch;
+};
+
+/// Down a group of `kGroup` rows of tiles, then on to the next column: the blocks that run at one
+/// time (some 132) then cover about as many rows of X as columns of Y, and L2 serves both.
+template <int kGroup>
+KERNELS_HD constexpr TileAt tile_at(const TileGrid& g, std::int64_t index) {
+  const int per_product = g.tiles_m * g.tiles_n;
+  const int batch = static_cast<int>(index / per_product);
+  const int i = static_cast<int>(index % per_product);
+  const int first = i / (kGroup * g.tiles_n) * kGroup;
+  const int rows = g.tiles_m - first < kGroup ? g.tiles_m - first : kGroup;
+  const int inside = i - first * g.tiles_n;
+  return {first + inside % rows, inside / rows, batch};
+}
+
+/// Position in a ring of `kStages`: `parity` is that of the phase in which the stage is filled for
+/// the n-th time. It runs on across tiles.
+template <int kStages>
+struct RingPosition {
+  int stage = 0;
+  unsigned parity = 0;
+  KERNELS_HD constexpr void advance() {
+    if (++stage < kStages) return;
+    stage = 0;
+    parity ^= 1;
+  }
+};
+
+}  // namespace kernels::matmul

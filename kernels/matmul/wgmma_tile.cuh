@@ -1,0 +1,138 @@
+// What the Hopper rungs share: one step's operands in shared memory, how they are loaded and
+// multiplied, and the plain way to write a tile.
+#pragma once
+
+#include <memory>
+
+#include "kernels/cuda/check.hpp"
+#include "kernels/cuda/tensor_map.hpp"
+#include "kernels/cuda/tma.cuh"
+#include "kernels/cuda/wgmma.cuh"
+#include "kernels/matmul/matmul_gpu.hpp"
+
+namespace kernels::matmul {
+
+namespace ptx = kernels::cuda::ptx;
+
+constexpr int kTileM = 128;      ///< of Z: 64 rows for each of two warpgroups
+constexpr int kSpan = 128;       ///< bytes of a row in shared memory: one period of the swizzle
+constexpr int kPanel = 64;       ///< columns of Y that one copy brings
+constexpr int kWarpgroup = 128;  ///< threads
+constexpr int kPanelBytes = kPanel * kSpan;
+
+/// 128 bytes of K of a tile: as it comes from TMA and as wgmma takes it.
+template <int kTileN>
+struct Stage {
+  alignas(1024) unsigned char x[kTileM * kSpan];  ///< [M][128 B of K]
+  /// A panel is [64 of N][128 B of K], or in 16 bits [64 of K][128 B of N].
+  alignas(1024) unsigned char y[kTileN / kPanel][kPanelBytes];
+};
+template <int kTileN>
+constexpr unsigned kStageBytes = sizeof(Stage<kTileN>);
+
+/// bf16, Y as it comes: [K,N].
+struct Bf16 {
+  using Accumulator = float;
+  static constexpr int kBytes = 2;
+  static constexpr bool kTransposed = false;  ///< Y stored [N,K]
+  template <int kRegisters>
+  static __device__ __forceinline__ void multiply(float (&d)[kRegisters], std::uint64_t x,
+                                                  std::uint64_t y, int accumulate) {
+    ptx::wgmma_bf16_b_mn_major(d, x, y, accumulate);
+  }
+};
+
+template <class Type>
+constexpr int kStep = kSpan / Type::kBytes;  ///< of K, elements
+
+/// Brings in X's rows from `row` on, k elements along K.
+template <int kTileN>
+__device__ __forceinline__ void load_x(Stage<kTileN>& s, const CUtensorMap& map, int row, int k,
+                                       int batch, ptx::Mbarrier& full) {
+  ptx::load_box(s.x, map, k, row, batch, full);
+}
+/// Brings in all columns of Y from `column` on.
+template <class Type, int kTileN>
+__device__ __forceinline__ void load_y(Stage<kTileN>& s, const CUtensorMap& map, int column, int k,
+                                       int batch, ptx::Mbarrier& full) {
+#pragma unroll
+  for (int p = 0; p < kTileN / kPanel; ++p) {
+    const int c = column + p * kPanel;
+    if constexpr (Type::kTransposed)
+      ptx::load_box(s.y[p], map, k, c, batch, full);
+    else
+      ptx::load_box(s.y[p], map, c, k, batch, full);
+  }
+}
+
+/// Enqueues the stage's products for warpgroup `group`'s 64 rows, as one group of wgmma.
+template <class Type, int kTileN>
+__device__ __forceinline__ void multiply(typename Type::Accumulator (&d)[kTileN / 2],
+                                         const Stage<kTileN>& s, int group, bool accumulate) {
+  constexpr int kInstructions = 4;  // 32 bytes of K each
+  const std::uint64_t x =
+      ptx::descriptor_k_major_128(ptx::shared_address(s.x + group * 64 * kSpan));
+  const std::uint32_t shared_y = ptx::shared_address(s.y);
+  const std::uint64_t y = Type::kTransposed ? ptx::descriptor_k_major_128(shared_y)
+                                            : ptx::descriptor_mn_major_128(shared_y, kPanelBytes);
+  constexpr int kNextY = Type::kTransposed ? 2 : 128;  // 32 bytes; 16 rows of 128 bytes
+  ptx::pin(d);
+  ptx::wgmma_fence();
+#pragma unroll
+  for (int i = 0; i < kInstructions; ++i)
+    Type::multiply(d, x + 2 * i, y + kNextY * i, accumulate || i > 0);
+  ptx::wgmma_commit();
+}
+
+/// Writes a warpgroup's 64 rows from its registers: 32 contiguous bytes from every four lanes.
+template <class Scalar, int kRegisters>
+__device__ __forceinline__ void store(const Scalar (&d)[kRegisters], const GpuArguments& a,
+                                      std::int64_t first_row, std::int64_t first_column,
+                                      int batch) {
+  struct alignas(8) Pair {
+    Scalar first, second;
+  };
+  const int t = threadIdx.x % kWarpgroup, lane = t % 32;
+  auto* z = static_cast<Scalar*>(a.z) + batch * a.z_stride;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const std::int64_t row = first_row + 16 * (t / 32) + lane / 4 + 8 * half;
+    if (row >= a.m) continue;
+#pragma unroll
+    for (int j = 0; j < kRegisters / 4; ++j) {
+      const std::int64_t column = first_column + 8 * j + 2 * (lane % 4);
+      Scalar* to = z + row * a.z_pitch + column;
+      const Pair pair{d[4 * j + 2 * half], d[4 * j + 2 * half + 1]};
+      if (column + 1 < a.n)
+        *reinterpret_cast<Pair*>(to) = pair;
+      else if (column < a.n)
+        *to = pair.first;
+    }
+  }
+}
+
+/// What a rung keeps for one input copy: its tensor maps, made before anything is timed.
+struct Maps {
+  CUtensorMap x, y;
+};
+
+template <class Type>
+Maps make_maps(const GpuArguments& a, cuda::Type type) {
+  const cuda::Tensor x{type, a.x, a.k, a.m, a.batch, a.x_pitch, a.x_stride};
+  const cuda::Tensor y = Type::kTransposed
+                             ? cuda::Tensor{type, a.y, a.k, a.n, a.batch, a.y_pitch, a.y_stride}
+                             : cuda::Tensor{type, a.y, a.n, a.k, a.batch, a.y_pitch, a.y_stride};
+  // A panel of Y: 64 rows of N, or 128 bytes' worth of rows of K.
+  return {cuda::tensor_map(x, kTileM), cuda::tensor_map(y, kPanel)};
+}
+
+/// Lets a kernel have more than 48 KB of shared memory.
+template <class Kernel>
+void allow_shared(Kernel* kernel, std::size_t bytes) {
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(bytes)));
+}
+
+constexpr int tiles(std::int64_t n, int tile) { return static_cast<int>((n + tile - 1) / tile); }
+
+}  // namespace kernels::matmul
