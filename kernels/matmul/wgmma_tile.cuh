@@ -2,6 +2,7 @@
 // multiplied, and the plain way to write a tile.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "kernels/cuda/check.hpp"
@@ -131,6 +132,44 @@ template <class Kernel>
 void allow_shared(Kernel* kernel, std::size_t bytes) {
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(bytes)));
+}
+
+/// SMs of the current device.
+inline int multiprocessors() {
+  int device = 0, count = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return count;
+}
+
+/// The settings of a launch of `clusters` clusters of `cluster` blocks along x. Holds what `config`
+/// points to: not to be copied.
+struct ClusterLaunch {
+  ClusterLaunch(int clusters, int cluster, int threads, std::size_t shared, cudaStream_t stream) {
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+    config.gridDim = dim3(clusters * cluster);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+  }
+  ClusterLaunch(const ClusterLaunch&) = delete;
+  ClusterLaunch& operator=(const ClusterLaunch&) = delete;
+
+  cudaLaunchAttribute attribute{};
+  cudaLaunchConfig_t config{};
+};
+
+/// Clusters that the chip runs at one time: less than SMs / cluster where an SM of a GPC is left
+/// over.
+template <class Kernel>
+int clusters_that_fit(Kernel* kernel, int cluster, int threads, std::size_t shared) {
+  const ClusterLaunch launch(multiprocessors() / cluster, cluster, threads, shared, nullptr);
+  int count = 0;
+  CUDA_CHECK(cudaOccupancyMaxActiveClusters(&count, kernel, &launch.config));
+  return count;
 }
 
 constexpr int tiles(std::int64_t n, int tile) { return static_cast<int>((n + tile - 1) / tile); }

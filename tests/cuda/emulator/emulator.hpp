@@ -131,8 +131,9 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Kernel*, const cudaLau
 
 #define threadIdx (::emulation::current->thread)
 #define blockIdx (::emulation::current->block)
-#define gridDim (::emulation::grid_size)
-#define blockDim (::emulation::block_size)
+// No macros: launch settings have members of these names.
+inline const dim3& gridDim = emulation::grid_size;
+inline const dim3& blockDim = emulation::block_size;
 
 inline void __syncthreads() { emulation::synchronise_block(); }
 inline void __threadfence() {}
