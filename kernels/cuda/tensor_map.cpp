@@ -33,6 +33,7 @@ CUtensorMapDataType data_type(Type type) {
       return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
     case Type::f16:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case Type::e4m3:
     case Type::s8:
       return CU_TENSOR_MAP_DATA_TYPE_UINT8;
     case Type::s32:

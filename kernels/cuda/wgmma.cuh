@@ -94,21 +94,15 @@ PTX_INLINE void pin(int (&d)[N]) {
 // D[64, N] (+)= A . B over a warpgroup, 32 bytes of K deep, N = twice the registers of D; D is
 // overwritten where `accumulate` is 0. Which entry a register holds: as above. In 16 bits B may
 // have N contiguous (b_mn_major); other than that K is contiguous in A and B.
-#define TEN(t)     \
-  "%" #t "0, %" #t \
-  "1, "            \
-  "%" #t "2, %" #t \
-  "3, "            \
-  "%" #t "4, %" #t \
-  "5, "            \
-  "%" #t "6, %" #t \
-  "7, "            \
+// clang-format off
+#define TEN(t)                                                                       \
+  "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, " \
   "%" #t "8, %" #t "9, "
 #define REGISTERS_64 TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) "%60, %61, %62, %63"
-#define REGISTERS_128                                                    \
-  TEN()                                                                  \
-  TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) \
-      TEN(11) "%120, %121, %122, %123, %124, %125, %126, %127"
+#define REGISTERS_128                                                                  \
+  TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11) \
+  "%120, %121, %122, %123, %124, %125, %126, %127"
+// clang-format on
 #define OUT_8(c, i) \
   c(d[i]), c(d[i + 1]), c(d[i + 2]), c(d[i + 3]), c(d[i + 4]), c(d[i + 5]), c(d[i + 6]), c(d[i + 7])
 #define OUT_32(c, i) OUT_8(c, i), OUT_8(c, i + 8), OUT_8(c, i + 16), OUT_8(c, i + 24)

@@ -52,28 +52,31 @@ Formats formats_of(Type type) {
       return {CUDA_R_16BF, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
     case Type::f16:
       return {CUDA_R_16F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case Type::e4m3:  // fast accumulation stays off: sums are promoted to fp32, as in the rungs
+                      // here
+      return {CUDA_R_8F_E4M3, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
     default:
       return {CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I};
   }
 }
 
 /// A product and its chosen algorithm. cuBLASLt is column-major: Z^T = Y^T . X^T, where a row-major
-/// matrix is its own transpose. Int8 weights, stored [N,K], are asked for transposed, which is the
-/// one form that int8 has.
+/// matrix is its own transpose. Weights stored [N,K] are asked for transposed, which is the one
+/// form that 8-bit types have.
 class Plan {
  public:
   Plan(const GpuArguments& a, Type type) : formats_(formats_of(type)) {
     check(CUBLASLT(cublasLtCreate)(&handle_), "cublasLtCreate");
     check(CUBLASLT(cublasLtMatmulDescCreate)(&operation_, formats_.compute, formats_.scale),
           "cublasLtMatmulDescCreate");
-    if (type == Type::s8) {
+    if (a.y_transposed) {
       const cublasOperation_t transposed = CUBLAS_OP_T;
       check(CUBLASLT(cublasLtMatmulDescSetAttribute)(operation_, CUBLASLT_MATMUL_DESC_TRANSA,
                                                      &transposed, sizeof transposed),
             "setting the transposition");
     }
-    const bool s8 = type == Type::s8;
-    y_ = layout(formats_.input, s8 ? a.k : a.n, s8 ? a.n : a.k, a.y_pitch, a.batch, a.y_stride);
+    y_ = layout(formats_.input, a.y_transposed ? a.k : a.n, a.y_transposed ? a.n : a.k, a.y_pitch,
+                a.batch, a.y_stride);
     x_ = layout(formats_.input, a.k, a.m, a.x_pitch, a.batch, a.x_stride);
     z_ = layout(formats_.output, a.n, a.m, a.z_pitch, a.batch, a.z_stride);
     workspace_ = cuda::allocate(kWorkspace);
@@ -190,8 +193,10 @@ extern const GpuKernel cublaslt = {.exec_unit = "",
                                    .tf32 = launch,
                                    .bf16 = launch,
                                    .f16 = launch,
+                                   .tf32_pre = launch,
+                                   .e4m3 = launch,
                                    .s8 = launch,
-                                   .s8_grain = 16,
+                                   .byte_grain = 16,
                                    .open = open,
                                    .label = label};
 

@@ -1,5 +1,6 @@
 // matmul on a GPU: the contract of its variants. Z[M,N] = X[M,K] . Y[K,N], row major, as in
-// matmul.hpp; int8 weights are stored transposed, [N,K] (pack:pre), as tensor cores take them.
+// matmul.hpp; with pack:pre Y is stored transposed, [N,K], which is how tensor cores take 8-bit
+// types, and Hopper's wgmma tf32 too.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,7 +22,8 @@ struct GpuArguments {
   std::int64_t m, n, k, batch;
   std::int64_t x_pitch, y_pitch, z_pitch;
   std::int64_t x_stride, y_stride, z_stride;
-  void* state;  ///< what open() returned
+  bool y_transposed;  ///< stored [N,K]
+  void* state;        ///< what open() returned
 };
 
 /// The tiles that a variant uses, in elements: a block's of Z and its step along K, and what a warp
@@ -37,11 +39,12 @@ using GpuLaunch = void (*)(const GpuArguments&, cudaStream_t);
 
 struct GpuKernel {
   const char* exec_unit;  ///< "" for a library: its own choice, and unknown
-  GpuLaunch f64 = nullptr, f32 = nullptr, tf32 = nullptr, bf16 = nullptr, f16 = nullptr,
-            s8 = nullptr;
+  GpuLaunch f64 = nullptr, f32 = nullptr, tf32 = nullptr, bf16 = nullptr, f16 = nullptr;
+  GpuLaunch tf32_pre = nullptr, e4m3 = nullptr, s8 = nullptr;  ///< Y stored [N,K]
   GpuTiles tiles = {};
-  double max_flops = 0;  ///< largest work that is offered; 0: any
-  int s8_grain = 1;      ///< M, N and K must be multiples of this in s8
+  GpuTiles e4m3_tiles = {};  ///< where they are others in e4m3
+  double max_flops = 0;      ///< largest work that is offered; 0: any
+  int byte_grain = 1;        ///< M, N and K must be multiples of this in 8-bit types
   /// State that outlives a call, such as a library's chosen algorithm; null: none. Throws BadInput.
   std::shared_ptr<void> (*open)(const GpuArguments&, cuda::Type) = nullptr;
   bool open_each = false;            ///< the state holds addresses: one for every input copy

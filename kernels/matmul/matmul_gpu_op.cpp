@@ -20,8 +20,20 @@ using cuda::Memory;
 using cuda::Type;
 using cuda::Values;
 
-GpuLaunch launch_of(const KernelInfo& info, Type type) {
+GpuLaunch launch_of(const KernelInfo& info, Type type, bool transposed) {
   const auto& kernel = *static_cast<const GpuKernel*>(info.table);
+  if (transposed) {
+    switch (type) {
+      case Type::tf32:
+        return kernel.tf32_pre;
+      case Type::e4m3:
+        return kernel.e4m3;
+      case Type::s8:
+        return kernel.s8;
+      default:
+        return nullptr;
+    }
+  }
   switch (type) {
     case Type::f64:
       return kernel.f64;
@@ -33,8 +45,6 @@ GpuLaunch launch_of(const KernelInfo& info, Type type) {
       return kernel.bf16;
     case Type::f16:
       return kernel.f16;
-    case Type::s8:
-      return kernel.s8;
     default:
       return nullptr;
   }
@@ -80,11 +90,11 @@ class GpuMatmul final : public cuda::GpuProblem {
   GpuMatmul(const KernelInfo& info, const Case& c, const Caches& caches)
       : kernel_(*static_cast<const GpuKernel*>(info.table)),
         type_(cuda::parse_type("matmul", c.dtype)),
-        launch_(launch_of(info, type_)),
         case_(c),
         caches_(caches),
         shape_(shape_of(c)),
-        transposed_(c.text("pack") == "pre") {
+        transposed_(c.text("pack") == "pre"),
+        launch_(launch_of(info, type_, transposed_)) {
     const Shape& s = shape_;
     const ElementBytes e = element_bytes(type_);
     x_layout_ = {s.m, s.k, pitch_of(s.k, e.x)};
@@ -138,7 +148,7 @@ class GpuMatmul final : public cuda::GpuProblem {
   /// L2: each block reads its panels of X and Y and writes its tile of Z. L1 and shared memory:
   /// each warp reads its own rows and columns for every step of K.
   LevelBytes traffic() const override {
-    const GpuTiles& t = kernel_.tiles;
+    const GpuTiles& t = tiles();
     const ElementBytes e = element_bytes(type_);
     const double m = static_cast<double>(shape_.m), n = static_cast<double>(shape_.n),
                  k = static_cast<double>(shape_.k), batch = static_cast<double>(shape_.batch);
@@ -169,6 +179,10 @@ class GpuMatmul final : public cuda::GpuProblem {
     std::shared_ptr<void> state;
   };
 
+  const GpuTiles& tiles() const {
+    return type_ == Type::e4m3 && kernel_.e4m3_tiles.block_m > 0 ? kernel_.e4m3_tiles
+                                                                 : kernel_.tiles;
+  }
   static std::int64_t elements(const Layout& l) { return l.rows * l.pitch; }
   static std::uint64_t seed_x(std::int64_t b) { return 2 * static_cast<std::uint64_t>(b) + 1; }
   static std::uint64_t seed_y(std::int64_t b) { return 2 * static_cast<std::uint64_t>(b) + 2; }
@@ -200,6 +214,7 @@ class GpuMatmul final : public cuda::GpuProblem {
             .x_stride = elements(x_layout_),
             .y_stride = elements(y_layout_),
             .z_stride = elements(z_layout_),
+            .y_transposed = transposed_,
             .state = slot_[slot].state.get()};
   }
 
@@ -252,7 +267,7 @@ class GpuMatmul final : public cuda::GpuProblem {
 
   std::string check_sampled(std::int64_t slot, std::int64_t b,
                             const std::vector<std::byte>& z) const {
-    auto entries = sample_entries(shape_.m, shape_.n, kernel_.tiles);
+    auto entries = sample_entries(shape_.m, shape_.n, tiles());
     cuda::product_entries(type_, x(slot, b), x_layout_, y(slot, b), y_layout_, entries);
     for (const auto& entry : entries)
       if (auto wrong = compare(at(z, entry.row, entry.column), entry); !wrong.empty()) return wrong;
@@ -278,11 +293,11 @@ class GpuMatmul final : public cuda::GpuProblem {
 
   const GpuKernel& kernel_;
   Type type_;
-  GpuLaunch launch_;
   Case case_;
   Caches caches_;
   Shape shape_;
   bool transposed_;
+  GpuLaunch launch_;
   Layout x_layout_{}, y_layout_{}, z_layout_{};
   std::int64_t slots_ = 1;
   std::vector<Slot> slot_;
@@ -293,31 +308,38 @@ bool supports(const KernelInfo& info, const Case& c) {
   if (c.dtype == "bf16xs8") return false;
   const Type type = cuda::parse_type("matmul", c.dtype);
   const Shape s = shape_of(c);
-  // Int8 weights are always stored [N,K]; the others as they come.
-  if ((c.text("pack") == "pre") != (type == Type::s8)) return false;
-  if (type == Type::s8 && (s.m % kernel.s8_grain || s.n % kernel.s8_grain || s.k % kernel.s8_grain))
+  if (cuda::size_of(type) == 1 &&
+      (s.m % kernel.byte_grain || s.n % kernel.byte_grain || s.k % kernel.byte_grain))
     return false;
   if (kernel.max_flops > 0 && matmul::cost(s, {}).flops > kernel.max_flops) return false;
-  return launch_of(info, type) != nullptr;
+  return launch_of(info, type, c.text("pack") == "pre") != nullptr;
 }
 
 std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {
   return std::make_unique<GpuMatmul>(info, c, caches);
 }
 
-Case make(const std::string& dtype, std::int64_t batch, std::int64_t m, std::int64_t n,
-          std::int64_t k, bool cold, bool quick = false) {
-  Case c{.dtype = dtype, .quick = quick};
+/// A dtype and whether Y is stored [N,K].
+struct Form {
+  const char* dtype;
+  bool transposed = false;
+};
+
+Case make(const Form& form, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
+          bool cold, bool quick = false) {
+  Case c{.dtype = form.dtype, .quick = quick};
   if (batch > 1) c.keys.emplace_back("batch", std::to_string(batch));
   c.keys.emplace_back("M", std::to_string(m));
   c.keys.emplace_back("N", std::to_string(n));
   c.keys.emplace_back("K", std::to_string(k));
-  if (dtype == "s8") c.keys.emplace_back("pack", "pre");
+  if (form.transposed) c.keys.emplace_back("pack", "pre");
   c.keys.emplace_back("temp", cold ? "cold" : "warm");
   return c;
 }
 
-constexpr const char* kTypes[] = {"f64", "f32", "tf32", "bf16", "f16", "s8"};
+constexpr Form kF32{"f32"}, kBf16{"bf16"}, kS8{"s8", true};
+constexpr Form kForms[] = {{"f64"}, kF32,    {"tf32"},       {"tf32", true},
+                           kBf16,   {"f16"}, {"e4m3", true}, kS8};
 
 std::vector<Case> cases(const Caches& caches) {
   std::vector<Case> all;
@@ -333,37 +355,39 @@ std::vector<Case> cases(const Caches& caches) {
       }
     all.push_back(c);
   };
-  for (const char* dtype : kTypes) {
-    const std::string type = dtype;
-    add(make(type, 1, 2048, 2048, 2048, true, type == "f32" || type == "f64"));
-    add(make(type, 1, 4096, 4096, 4096, true, type != "f64"));
+  for (const Form& type : kForms) {
+    const std::string dtype = type.dtype;
+    const bool plain_tf32 = dtype == "tf32" && !type.transposed;
+    add(make(type, 1, 2048, 2048, 2048, true, dtype == "f32" || dtype == "f64"));
+    add(make(type, 1, 4096, 4096, 4096, true, dtype != "f64" && !plain_tf32));
     add(make(type, 1, 1024, 1024, 1024, false));
     for (const std::int64_t n : {512, 1024, 8192}) add(make(type, 1, n, n, n, true));
     // LLaMA-3 8B: QKV, the MLP's gate with up, and down.
     for (const std::int64_t m : {128, 4096})
       for (const auto& [n, k] : {std::pair{6144, 4096}, {28672, 4096}, {4096, 14336}})
         add(make(type, 1, m, n, k, true));
-    if (type == "f64" || type == "f32") continue;
+    if (dtype == "f64" || dtype == "f32") continue;
     for (const std::int64_t m : {1, 8, 32, 128})
       for (const std::int64_t n : {4096, 8192})
-        add(make(type, 1, m, n, n, true, m == 8 && n == 8192 && type == "bf16"));
+        add(make(type, 1, m, n, n, true, m == 8 && n == 8192 && dtype == "bf16"));
     // The batch sweep of the model: D = F = 4096 and 1024.
-    if (type == "bf16" || type == "s8")
+    if (dtype == "bf16" || dtype == "s8")
       for (std::int64_t m = 1; m <= 512; m *= 2)
         for (const std::int64_t n : {1024, 4096}) add(make(type, 1, m, n, n, true));
   }
   // One matrix per batch element: the intensity stays near 2.
   for (const std::int64_t batch : {16, 128}) {
-    add(make("bf16", batch, 1, 4096, 4096, true));
-    add(make("s8", batch, 1, 4096, 4096, true));
+    add(make(kBf16, batch, 1, 4096, 4096, true));
+    add(make(kS8, batch, 1, 4096, 4096, true));
   }
   return all;
 }
 
-/// Around the tiles' edges (8, 32, 64, 128) in every dimension, and one beyond the full oracle.
+/// Around the tiles' edges (8, 32, 64, 128, 256) in every dimension, one with more tiles than a
+/// small chip has SMs, and one beyond the full oracle.
 std::vector<Case> test_cases() {
   std::vector<Case> all;
-  for (const char* dtype : kTypes) {
+  for (const Form& form : kForms) {
     for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1},
                                   {1, 17, 5},
                                   {7, 9, 33},
@@ -376,9 +400,10 @@ std::vector<Case> test_cases() {
                                   {127, 255, 97},
                                   {256, 128, 16},
                                   {16, 512, 1000},
+                                  {385, 513, 300},
                                   {640, 768, 528}})
-      all.push_back(make(dtype, 1, m, n, k, false));
-    all.push_back(make(dtype, 3, 5, 130, 70, false));
+      all.push_back(make(form, 1, m, n, k, false));
+    all.push_back(make(form, 3, 5, 130, 70, false));
   }
   return all;
 }

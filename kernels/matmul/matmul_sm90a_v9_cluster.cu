@@ -12,7 +12,6 @@ namespace {
 constexpr int kTileN = 256, kStages = 4, kConsumers = 2, kCluster = 2;
 constexpr int kThreads = (1 + kConsumers) * kWarpgroup;
 constexpr int kGroup = 8;  ///< pairs of tiles
-constexpr std::uint16_t kBoth = 0b11;
 
 struct Shared {
   Stage<kTileN> stages[kStages];
@@ -58,13 +57,7 @@ __global__ void __launch_bounds__(kThreads, 1)
           ptx::mbarrier_wait_cluster(shared.empty[at.stage], at.parity ^ 1);
           ptx::mbarrier_arrive_expect(full, kStageBytes<kTileN>);
           load_x(stage, x, row, k, pair.batch, full);
-          constexpr int kHalf = kTileN / kPanel / kCluster;
-#pragma unroll
-          for (int p = 0; p < kHalf; ++p) {
-            const int panel = rank * kHalf + p;
-            ptx::load_box_multicast(stage.y[panel], y, pair.n * kTileN + panel * kPanel, k,
-                                    pair.batch, full, kBoth);
-          }
+          load_y_half<Bf16>(stage, y, rank, pair.n * kTileN, k, pair.batch, full);
         }
       }
     __syncwarp();

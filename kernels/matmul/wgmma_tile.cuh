@@ -31,17 +31,25 @@ struct Stage {
 template <int kTileN>
 constexpr unsigned kStageBytes = sizeof(Stage<kTileN>);
 
-/// bf16, Y as it comes: [K,N].
-struct Bf16 {
-  using Accumulator = float;
-  static constexpr int kBytes = 2;
-  static constexpr bool kTransposed = false;  ///< Y stored [N,K]
-  template <int kRegisters>
-  static __device__ __forceinline__ void multiply(float (&d)[kRegisters], std::uint64_t x,
-                                                  std::uint64_t y, int accumulate) {
-    ptx::wgmma_bf16_b_mn_major(d, x, y, accumulate);
-  }
-};
+/// One element type: its instruction and how Y is stored. Not all have their Y as it comes, [K,N]:
+/// wgmma takes N contiguous in 16 bits only.
+#define WGMMA_TYPE(Name, Scalar, bytes, transposed, instruction)                              \
+  struct Name {                                                                               \
+    using Accumulator = Scalar;                                                               \
+    static constexpr int kBytes = bytes;                                                      \
+    static constexpr bool kTransposed = transposed;                                           \
+    template <int kRegisters>                                                                 \
+    static __device__ __forceinline__ void multiply(Scalar (&d)[kRegisters], std::uint64_t x, \
+                                                    std::uint64_t y, int accumulate) {        \
+      ptx::instruction(d, x, y, accumulate);                                                  \
+    }                                                                                         \
+  };
+WGMMA_TYPE(Bf16, float, 2, false, wgmma_bf16_b_mn_major)
+WGMMA_TYPE(F16, float, 2, false, wgmma_f16_b_mn_major)
+WGMMA_TYPE(Tf32, float, 4, true, wgmma_tf32)
+WGMMA_TYPE(E4m3, float, 1, true, wgmma_e4m3)
+WGMMA_TYPE(S8, int, 1, true, wgmma_s8)
+#undef WGMMA_TYPE
 
 template <class Type>
 constexpr int kStep = kSpan / Type::kBytes;  ///< of K, elements
@@ -63,6 +71,22 @@ __device__ __forceinline__ void load_y(Stage<kTileN>& s, const CUtensorMap& map,
       ptx::load_box(s.y[p], map, k, c, batch, full);
     else
       ptx::load_box(s.y[p], map, c, k, batch, full);
+  }
+}
+
+/// Brings this block's half of Y's columns into both blocks of a cluster of two.
+template <class Type, int kTileN>
+__device__ __forceinline__ void load_y_half(Stage<kTileN>& s, const CUtensorMap& map, int rank,
+                                            int column, int k, int batch, ptx::Mbarrier& full) {
+  constexpr int kHalf = kTileN / kPanel / 2;
+  constexpr std::uint16_t kBoth = 0b11;
+#pragma unroll
+  for (int i = 0; i < kHalf; ++i) {
+    const int p = rank * kHalf + i, c = column + p * kPanel;
+    if constexpr (Type::kTransposed)
+      ptx::load_box_multicast(s.y[p], map, k, c, batch, full, kBoth);
+    else
+      ptx::load_box_multicast(s.y[p], map, c, k, batch, full, kBoth);
   }
 }
 
