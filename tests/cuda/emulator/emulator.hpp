@@ -79,7 +79,7 @@ const void* lane_input(int lane);
 template <class T>
 T from_lane(int lane) {
   T value;
-  std::memcpy(&value, lane_input(lane), sizeof value);
+  std::memcpy(static_cast<void*>(&value), lane_input(lane), sizeof value);
   return value;
 }
 
