@@ -24,6 +24,15 @@ PTX_INLINE std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }
 
+/// The block's dynamic shared memory as a T. wgmma's and TMA's 128-byte swizzle XORs absolute
+/// addresses: a tile must start on 1024 bytes, which the launch gives but nothing promises.
+template <class T>
+PTX_INLINE T& dynamic_shared() {
+  extern __shared__ __align__(1024) unsigned char dynamic_shared_bytes[];
+  if (shared_address(dynamic_shared_bytes) % 1024 != 0) __trap();
+  return *reinterpret_cast<T*>(dynamic_shared_bytes);
+}
+
 /// 16 bytes through L2 only: data that is read once does not push anything out of L1.
 PTX_INLINE uint4 load_streaming(const void* p) {
   uint4 v;
@@ -87,6 +96,13 @@ MMA_M16N8(mma_f16, "m16n8k16.row.col.f32.f16.f16.f32", float, "f")
 MMA_M16N8(mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32", float, "f")
 MMA_M16N8(mma_s8, "m16n8k32.row.col.s32.s8.s8.s32", int, "r")
 #undef MMA_M16N8
+
+/// a * b + c on two bf16.
+PTX_INLINE std::uint32_t fma_bf16x2(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  std::uint32_t d;
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
 
 /// m8n8k4 in fp64: a at (g, q), b at (q, g), d at (g, 2q) and (g, 2q+1).
 PTX_INLINE void mma_f64(double (&d)[2], double a, double b) {

@@ -42,15 +42,16 @@ __global__ void rows_kernel(Type type, const void* a, Layout l, const double* v,
   out[row] = sum;
 }
 
-__global__ void entries_kernel(Type type, const void* x, Layout lx, const void* y, Layout ly,
-                               Entry* entries, int count) {
+__global__ void entries_kernel(Type x_type, const void* x, Layout lx, Type y_type, const void* y,
+                               Layout ly, Entry* entries, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   Entry& e = entries[i];
   double value = 0, magnitude = 0;
   for (std::int64_t k = 0; k < lx.columns; ++k) {
     const std::int64_t at = ly.transposed ? e.column * ly.pitch + k : k * ly.pitch + e.column;
-    const double p = load_as_double(type, x, e.row * lx.pitch + k) * load_as_double(type, y, at);
+    const double p =
+        load_as_double(x_type, x, e.row * lx.pitch + k) * load_as_double(y_type, y, at);
     value += p;
     magnitude += fabs(p);
   }
@@ -117,12 +118,12 @@ std::vector<double> times_vector(Type type, const void* a, const Layout& layout,
   return out;
 }
 
-void product_entries(Type type, const void* x, const Layout& x_layout, const void* y,
+void product_entries(Type x_type, const void* x, const Layout& x_layout, Type y_type, const void* y,
                      const Layout& y_layout, std::vector<Entry>& entries) {
   const Memory on_device = to_device(entries);
   const int count = static_cast<int>(entries.size());
-  entries_kernel<<<(count + 31) / 32, 32>>>(type, x, x_layout, y, y_layout, as<Entry>(on_device),
-                                            count);
+  entries_kernel<<<(count + 31) / 32, 32>>>(x_type, x, x_layout, y_type, y, y_layout,
+                                            as<Entry>(on_device), count);
   CUDA_CHECK_LAUNCH("product entries reference");
   from_device(entries, on_device);
 }

@@ -32,7 +32,7 @@ struct Entry {
 
 /// Fills in `value` and `magnitude`. `y` may be stored transposed (layout.transposed: its rows are
 /// the product's columns).
-void product_entries(Type type, const void* x, const Layout& x_layout, const void* y,
+void product_entries(Type x_type, const void* x, const Layout& x_layout, Type y_type, const void* y,
                      const Layout& y_layout, std::vector<Entry>& entries);
 
 }  // namespace kernels::cuda

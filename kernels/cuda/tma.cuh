@@ -10,15 +10,6 @@
 
 namespace kernels::cuda::ptx {
 
-/// The block's dynamic shared memory as a T. The 128-byte swizzle XORs absolute addresses: a tile
-/// must start on 1024 bytes, which the launch gives but nothing promises.
-template <class T>
-PTX_INLINE T& dynamic_shared() {
-  extern __shared__ __align__(1024) unsigned char dynamic_shared_bytes[];
-  if (shared_address(dynamic_shared_bytes) % 1024 != 0) __trap();
-  return *reinterpret_cast<T*>(dynamic_shared_bytes);
-}
-
 /// An mbarrier: a phase ends when `count` arrivals and all expected bytes have come.
 using Mbarrier = std::uint64_t;
 

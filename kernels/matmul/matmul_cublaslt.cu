@@ -171,8 +171,8 @@ class Plan {
   cuda::Memory workspace_;
 };
 
-std::shared_ptr<void> open(const GpuArguments& a, Type type) {
-  return std::make_shared<Plan>(a, type);
+std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
+  return std::make_shared<Plan>(a, types.x);
 }
 
 void launch(const GpuArguments& a, cudaStream_t stream) {

@@ -18,6 +18,7 @@ namespace kernels::matmul {
 /// matrices of a batch) in elements.
 struct GpuArguments {
   const void *x, *y;
+  const float* scales;  ///< one for each column of Z (bf16xs8), those of a batch N apart; else null
   void* z;
   std::int64_t m, n, k, batch;
   std::int64_t x_pitch, y_pitch, z_pitch;
@@ -34,19 +35,24 @@ struct GpuTiles {
   int cluster_m = 1;  ///< blocks, one below the other, that share one read of Y
 };
 
+struct GpuTypes {
+  cuda::Type x, y, z;
+};
+
 /// Enqueues one product (all of its batch).
 using GpuLaunch = void (*)(const GpuArguments&, cudaStream_t);
 
 struct GpuKernel {
   const char* exec_unit;  ///< "" for a library: its own choice, and unknown
   GpuLaunch f64 = nullptr, f32 = nullptr, tf32 = nullptr, bf16 = nullptr, f16 = nullptr;
-  GpuLaunch tf32_pre = nullptr, e4m3 = nullptr, s8 = nullptr;  ///< Y stored [N,K]
+  GpuLaunch tf32_pre = nullptr, e4m3 = nullptr, s8 = nullptr, bf16xs8 = nullptr;  ///< Y is [N,K]
   GpuTiles tiles = {};
   GpuTiles e4m3_tiles = {};  ///< where they are others in e4m3
   double max_flops = 0;      ///< largest work that is offered; 0: any
+  std::int64_t max_m = 0;    ///< largest M that is offered; 0: any
   int byte_grain = 1;        ///< M, N and K must be multiples of this in 8-bit types
   /// State that outlives a call, such as a library's chosen algorithm; null: none. Throws BadInput.
-  std::shared_ptr<void> (*open)(const GpuArguments&, cuda::Type) = nullptr;
+  std::shared_ptr<void> (*open)(const GpuArguments&, const GpuTypes&) = nullptr;
   bool open_each = false;            ///< the state holds addresses: one for every input copy
   std::string (*label)() = nullptr;  ///< further `key=value;` text; null: none
 };

@@ -20,10 +20,11 @@ using cuda::Memory;
 using cuda::Type;
 using cuda::Values;
 
-GpuLaunch launch_of(const KernelInfo& info, Type type, bool transposed) {
+GpuLaunch launch_of(const KernelInfo& info, const GpuTypes& types, bool transposed) {
   const auto& kernel = *static_cast<const GpuKernel*>(info.table);
+  if (types.x != types.y) return transposed ? kernel.bf16xs8 : nullptr;
   if (transposed) {
-    switch (type) {
+    switch (types.x) {
       case Type::tf32:
         return kernel.tf32_pre;
       case Type::e4m3:
@@ -34,7 +35,7 @@ GpuLaunch launch_of(const KernelInfo& info, Type type, bool transposed) {
         return nullptr;
     }
   }
-  switch (type) {
+  switch (types.x) {
     case Type::f64:
       return kernel.f64;
     case Type::f32:
@@ -71,12 +72,16 @@ Shape shape_of(const Case& c) {
   return s;
 }
 
-Type result_type(Type type) {
-  return type == Type::f64 ? Type::f64 : type == Type::s8 ? Type::s32 : Type::f32;
+/// Throws BadInput.
+GpuTypes types_of(const std::string& dtype) {
+  if (dtype == "bf16xs8") return {Type::bf16, Type::s8, Type::f32};
+  const Type t = cuda::parse_type("matmul", dtype);
+  return {t, t, t == Type::f64 ? Type::f64 : t == Type::s8 ? Type::s32 : Type::f32};
 }
 
-ElementBytes element_bytes(Type type) {
-  return {cuda::size_of(type), cuda::size_of(type), cuda::size_of(result_type(type))};
+ElementBytes element_bytes(const GpuTypes& t) {
+  return {cuda::size_of(t.x), cuda::size_of(t.y), cuda::size_of(t.z),
+          t.x != t.y ? static_cast<int>(sizeof(float)) : 0};
 }
 
 /// Elements from one row to the next: whole 16-byte chunks.
@@ -89,14 +94,14 @@ class GpuMatmul final : public cuda::GpuProblem {
  public:
   GpuMatmul(const KernelInfo& info, const Case& c, const Caches& caches)
       : kernel_(*static_cast<const GpuKernel*>(info.table)),
-        type_(cuda::parse_type("matmul", c.dtype)),
+        types_(types_of(c.dtype)),
         case_(c),
         caches_(caches),
         shape_(shape_of(c)),
         transposed_(c.text("pack") == "pre"),
-        launch_(launch_of(info, type_, transposed_)) {
+        launch_(launch_of(info, types_, transposed_)) {
     const Shape& s = shape_;
-    const ElementBytes e = element_bytes(type_);
+    const ElementBytes e = element_bytes(types_);
     x_layout_ = {s.m, s.k, pitch_of(s.k, e.x)};
     y_layout_ = transposed_ ? Layout{s.n, s.k, pitch_of(s.k, e.y), true}
                             : Layout{s.k, s.n, pitch_of(s.n, e.y)};
@@ -111,14 +116,19 @@ class GpuMatmul final : public cuda::GpuProblem {
                        cuda::allocate(s.batch * elements(y_layout_) * e.y),
                        cuda::allocate(s.batch * elements(z_layout_) * e.z)});
       for (std::int64_t b = 0; b < s.batch; ++b) {
-        cuda::fill(type_, x(slot, b), x_layout_, seed_x(b), Values::random);
-        cuda::fill(type_, y(slot, b), y_layout_, seed_y(b), Values::random);
+        cuda::fill(types_.x, x(slot, b), x_layout_, seed_x(b), Values::random);
+        cuda::fill(types_.y, y(slot, b), y_layout_, seed_y(b), Values::random);
+      }
+      if (e.scale > 0) {
+        slot_.back().scales = cuda::allocate(s.batch * s.n * e.scale);
+        cuda::fill(Type::f32, slot_.back().scales.get(), {s.batch, s.n, s.n}, kSeedScales,
+                   Values::random);
       }
     }
     if (kernel_.open == nullptr) return;
     for (std::int64_t slot = 0; slot < slots_; ++slot)
       slot_[slot].state =
-          slot == 0 || kernel_.open_each ? kernel_.open(arguments(slot), type_) : slot_[0].state;
+          slot == 0 || kernel_.open_each ? kernel_.open(arguments(slot), types_) : slot_[0].state;
   }
 
   std::int64_t enqueue(std::int64_t first, std::int64_t count, cudaStream_t stream) override {
@@ -128,7 +138,7 @@ class GpuMatmul final : public cuda::GpuProblem {
 
   std::string verify() override {
     const std::int64_t slot = slots_ - 1;
-    const ElementBytes e = element_bytes(type_);
+    const ElementBytes e = element_bytes(types_);
     cuda::poison(slot_[slot].z.get(), shape_.batch * elements(z_layout_) * e.z);
     run(slot, 1);
     const double macs = static_cast<double>(shape_.m) * shape_.n * shape_.k;
@@ -143,13 +153,13 @@ class GpuMatmul final : public cuda::GpuProblem {
     return {};
   }
 
-  Cost cost() const override { return matmul::cost(shape_, element_bytes(type_)); }
+  Cost cost() const override { return matmul::cost(shape_, element_bytes(types_)); }
 
   /// L2: each block reads its panels of X and Y and writes its tile of Z. L1 and shared memory:
   /// each warp reads its own rows and columns for every step of K.
   LevelBytes traffic() const override {
     const GpuTiles& t = tiles();
-    const ElementBytes e = element_bytes(type_);
+    const ElementBytes e = element_bytes(types_);
     const double m = static_cast<double>(shape_.m), n = static_cast<double>(shape_.n),
                  k = static_cast<double>(shape_.k), batch = static_cast<double>(shape_.batch);
     LevelBytes bytes;
@@ -167,7 +177,7 @@ class GpuMatmul final : public cuda::GpuProblem {
 
   double working_set_bytes() const override { return cost().bytes * static_cast<double>(slots_); }
   std::pair<std::string, std::string> exec_unit() const override {
-    return {kernel_.exec_unit, case_.dtype};
+    return {kernel_.exec_unit, types_.x != types_.y ? "bf16" : case_.dtype};
   }
   std::string label() const override {
     return kernel_.label != nullptr ? kernel_.label() : std::string();
@@ -175,34 +185,36 @@ class GpuMatmul final : public cuda::GpuProblem {
 
  private:
   struct Slot {
-    Memory x, y, z;
+    Memory x, y, z, scales;
     std::shared_ptr<void> state;
   };
 
   const GpuTiles& tiles() const {
-    return type_ == Type::e4m3 && kernel_.e4m3_tiles.block_m > 0 ? kernel_.e4m3_tiles
-                                                                 : kernel_.tiles;
+    return types_.x == Type::e4m3 && kernel_.e4m3_tiles.block_m > 0 ? kernel_.e4m3_tiles
+                                                                    : kernel_.tiles;
   }
   static std::int64_t elements(const Layout& l) { return l.rows * l.pitch; }
   static std::uint64_t seed_x(std::int64_t b) { return 2 * static_cast<std::uint64_t>(b) + 1; }
+  static constexpr std::uint64_t kSeedScales = 1 << 20;  ///< beyond those of X and Y
   static std::uint64_t seed_y(std::int64_t b) { return 2 * static_cast<std::uint64_t>(b) + 2; }
 
   void* part(const Memory& memory, const Layout& l, int bytes, std::int64_t b) const {
     return cuda::as<std::byte>(memory) + b * elements(l) * bytes;
   }
   void* x(std::int64_t slot, std::int64_t b) const {
-    return part(slot_[slot].x, x_layout_, element_bytes(type_).x, b);
+    return part(slot_[slot].x, x_layout_, element_bytes(types_).x, b);
   }
   void* y(std::int64_t slot, std::int64_t b) const {
-    return part(slot_[slot].y, y_layout_, element_bytes(type_).y, b);
+    return part(slot_[slot].y, y_layout_, element_bytes(types_).y, b);
   }
   void* z(std::int64_t slot, std::int64_t b) const {
-    return part(slot_[slot].z, z_layout_, element_bytes(type_).z, b);
+    return part(slot_[slot].z, z_layout_, element_bytes(types_).z, b);
   }
 
   GpuArguments arguments(std::int64_t slot) const {
     return {.x = slot_[slot].x.get(),
             .y = slot_[slot].y.get(),
+            .scales = cuda::as<float>(slot_[slot].scales),
             .z = slot_[slot].z.get(),
             .m = shape_.m,
             .n = shape_.n,
@@ -219,12 +231,12 @@ class GpuMatmul final : public cuda::GpuProblem {
   }
 
   double at(const std::vector<std::byte>& z, std::int64_t row, std::int64_t column) const {
-    return cuda::load_as_double(result_type(type_), z.data(), row * z_layout_.pitch + column);
+    return cuda::load_as_double(types_.z, z.data(), row * z_layout_.pitch + column);
   }
 
   /// What lies between the rows of Z must still be poison.
   std::string check_padding(const std::vector<std::byte>& z) const {
-    const std::size_t e = element_bytes(type_).z;
+    const std::size_t e = element_bytes(types_).z;
     for (std::int64_t r = 0; r < z_layout_.rows; ++r)
       for (std::size_t i = (r * z_layout_.pitch + z_layout_.columns) * e;
            i < (r + 1) * z_layout_.pitch * e; ++i)
@@ -233,21 +245,31 @@ class GpuMatmul final : public cuda::GpuProblem {
   }
 
   std::string compare(double got, const cuda::Entry& want) const {
-    if (std::abs(got - want.value) <= gpu_tolerance(type_, shape_.k, want.magnitude)) return {};
+    if (std::abs(got - want.value) <= gpu_tolerance(types_.x, shape_.k, want.magnitude)) return {};
     return "entry (" + std::to_string(want.row) + ", " + std::to_string(want.column) + ") is " +
            std::to_string(got) + ", the oracle says " + std::to_string(want.value);
+  }
+
+  double scale(std::int64_t b, std::int64_t column) const {
+    if (types_.x == types_.y) return 1;
+    return cuda::value_at(Type::f32, kSeedScales, b * shape_.n + column, Values::random);
+  }
+  cuda::Entry scaled(std::int64_t b, cuda::Entry e) const {
+    e.value *= scale(b, e.column);
+    e.magnitude *= std::abs(scale(b, e.column));
+    return e;
   }
 
   /// Every entry on the host, from the values that the inputs must have.
   std::string check_all(std::int64_t b, const std::vector<std::byte>& z) const {
     const Shape& s = shape_;
-    const auto values = [&](std::uint64_t seed, std::int64_t count) {
+    const auto values = [&](Type type, std::uint64_t seed, std::int64_t count) {
       std::vector<double> v(count);
-      for (std::int64_t i = 0; i < count; ++i)
-        v[i] = cuda::value_at(type_, seed, i, Values::random);
+      for (std::int64_t i = 0; i < count; ++i) v[i] = cuda::value_at(type, seed, i, Values::random);
       return v;
     };
-    const std::vector<double> xs = values(seed_x(b), s.m * s.k), ys = values(seed_y(b), s.k * s.n);
+    const std::vector<double> xs = values(types_.x, seed_x(b), s.m * s.k),
+                              ys = values(types_.y, seed_y(b), s.k * s.n);
     std::vector<double> sums(s.n), magnitudes(s.n);
     for (std::int64_t r = 0; r < s.m; ++r) {
       std::fill(sums.begin(), sums.end(), 0.0);
@@ -259,7 +281,8 @@ class GpuMatmul final : public cuda::GpuProblem {
           magnitudes[c] += std::abs(p);
         }
       for (std::int64_t c = 0; c < s.n; ++c)
-        if (auto wrong = compare(at(z, r, c), {r, c, sums[c], magnitudes[c]}); !wrong.empty())
+        if (auto wrong = compare(at(z, r, c), scaled(b, {r, c, sums[c], magnitudes[c]}));
+            !wrong.empty())
           return wrong;
     }
     return {};
@@ -268,22 +291,26 @@ class GpuMatmul final : public cuda::GpuProblem {
   std::string check_sampled(std::int64_t slot, std::int64_t b,
                             const std::vector<std::byte>& z) const {
     auto entries = sample_entries(shape_.m, shape_.n, tiles());
-    cuda::product_entries(type_, x(slot, b), x_layout_, y(slot, b), y_layout_, entries);
+    cuda::product_entries(types_.x, x(slot, b), x_layout_, types_.y, y(slot, b), y_layout_,
+                          entries);
+    for (auto& entry : entries) entry = scaled(b, entry);
     for (const auto& entry : entries)
       if (auto wrong = compare(at(z, entry.row, entry.column), entry); !wrong.empty()) return wrong;
 
-    // Freivalds: Z v = X (Y v) for a random v. The entries' errors add up as a random walk.
+    // Freivalds: Z v = X (Y S v) for a random v and the scales S. The entries' errors add up as a
+    // random walk.
     std::vector<double> v(shape_.n);
     for (std::int64_t i = 0; i < shape_.n; ++i)
       v[i] = cuda::value_at(Type::f64, 99, i, Values::random);
-    const auto yv = cuda::times_vector(type_, y(slot, b), y_layout_, v);
-    const auto xyv = cuda::times_vector(type_, x(slot, b), x_layout_, yv);
-    const auto zv = cuda::times_vector(result_type(type_), this->z(slot, b), z_layout_, v);
+    const auto zv = cuda::times_vector(types_.z, this->z(slot, b), z_layout_, v);
+    for (std::int64_t i = 0; i < shape_.n; ++i) v[i] *= scale(b, i);
+    const auto yv = cuda::times_vector(types_.y, y(slot, b), y_layout_, v);
+    const auto xyv = cuda::times_vector(types_.x, x(slot, b), x_layout_, yv);
     double magnitude = 0;
     for (const auto& entry : entries) magnitude = std::max(magnitude, entry.magnitude);
-    const double tolerance =
-        4 * std::sqrt(static_cast<double>(shape_.n)) * gpu_tolerance(type_, shape_.k, magnitude) +
-        1e-12 * magnitude * static_cast<double>(shape_.n);
+    const double tolerance = 4 * std::sqrt(static_cast<double>(shape_.n)) *
+                                 gpu_tolerance(types_.x, shape_.k, magnitude) +
+                             1e-12 * magnitude * static_cast<double>(shape_.n);
     for (std::int64_t r = 0; r < shape_.m; ++r)
       if (!(std::abs(zv[r] - xyv[r]) <= tolerance))
         return "row " + std::to_string(r) + " fails Freivalds' check by " +
@@ -292,7 +319,7 @@ class GpuMatmul final : public cuda::GpuProblem {
   }
 
   const GpuKernel& kernel_;
-  Type type_;
+  GpuTypes types_;
   Case case_;
   Caches caches_;
   Shape shape_;
@@ -305,14 +332,14 @@ class GpuMatmul final : public cuda::GpuProblem {
 
 bool supports(const KernelInfo& info, const Case& c) {
   const auto& kernel = *static_cast<const GpuKernel*>(info.table);
-  if (c.dtype == "bf16xs8") return false;
-  const Type type = cuda::parse_type("matmul", c.dtype);
+  const GpuTypes types = types_of(c.dtype);
   const Shape s = shape_of(c);
-  if (cuda::size_of(type) == 1 &&
+  if (cuda::size_of(types.x) == 1 &&
       (s.m % kernel.byte_grain || s.n % kernel.byte_grain || s.k % kernel.byte_grain))
     return false;
   if (kernel.max_flops > 0 && matmul::cost(s, {}).flops > kernel.max_flops) return false;
-  return launch_of(info, type, c.text("pack") == "pre") != nullptr;
+  if (kernel.max_m > 0 && s.m > kernel.max_m) return false;
+  return launch_of(info, types, c.text("pack") == "pre") != nullptr;
 }
 
 std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {
@@ -337,15 +364,15 @@ Case make(const Form& form, std::int64_t batch, std::int64_t m, std::int64_t n, 
   return c;
 }
 
-constexpr Form kF32{"f32"}, kBf16{"bf16"}, kS8{"s8", true};
-constexpr Form kForms[] = {{"f64"}, kF32,    {"tf32"},       {"tf32", true},
-                           kBf16,   {"f16"}, {"e4m3", true}, kS8};
+constexpr Form kF32{"f32"}, kBf16{"bf16"}, kS8{"s8", true}, kBf16xS8{"bf16xs8", true};
+constexpr Form kForms[] = {{"f64"}, kF32,           {"tf32"}, {"tf32", true}, kBf16,
+                           {"f16"}, {"e4m3", true}, kS8,      kBf16xS8};
 
 std::vector<Case> cases(const Caches& caches) {
   std::vector<Case> all;
   const auto add = [&](const Case& c) {
     const Shape s = shape_of(c);
-    const double set = matmul::cost(s, element_bytes(cuda::parse_type("matmul", c.dtype))).bytes;
+    const double set = matmul::cost(s, element_bytes(types_of(c.dtype))).bytes;
     const double slots = c.cold() ? static_cast<double>(cuda::cold_slots(set, caches)) : 1;
     if (caches.memory > 0 && 1.2 * slots * set > 0.9 * static_cast<double>(caches.memory)) return;
     for (Case& known : all)
@@ -371,7 +398,7 @@ std::vector<Case> cases(const Caches& caches) {
       for (const std::int64_t n : {4096, 8192})
         add(make(type, 1, m, n, n, true, m == 8 && n == 8192 && dtype == "bf16"));
     // The batch sweep of the model: D = F = 4096 and 1024.
-    if (dtype == "bf16" || dtype == "s8")
+    if (dtype == "bf16" || dtype == "s8" || dtype == "bf16xs8")
       for (std::int64_t m = 1; m <= 512; m *= 2)
         for (const std::int64_t n : {1024, 4096}) add(make(type, 1, m, n, n, true));
   }
@@ -379,6 +406,7 @@ std::vector<Case> cases(const Caches& caches) {
   for (const std::int64_t batch : {16, 128}) {
     add(make(kBf16, batch, 1, 4096, 4096, true));
     add(make(kS8, batch, 1, 4096, 4096, true));
+    add(make(kBf16xS8, batch, 1, 4096, 4096, true));
   }
   return all;
 }
@@ -404,6 +432,10 @@ std::vector<Case> test_cases() {
                                   {640, 768, 528}})
       all.push_back(make(form, 1, m, n, k, false));
     all.push_back(make(form, 3, 5, 130, 70, false));
+    // Few rows and a long K, which is split; the last also over a batch.
+    all.push_back(make(form, 1, 9, 130, 700, false));
+    all.push_back(make(form, 1, 64, 100, 520, false));
+    all.push_back(make(form, 2, 20, 60, 600, false));
   }
   return all;
 }

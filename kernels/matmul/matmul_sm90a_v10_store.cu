@@ -1,8 +1,9 @@
 // Idea: tiles of Z leave through shared memory by TMA, in whole 128-byte rows, while the warps go
-// on to the next tile; every type that wgmma has. Bound: the tensor cores of each type; 14 bits
-// within 128 products of e4m3, which are then summed in fp32 on the CUDA cores, so that its tile is
-// 128 columns wide. Gains over v9 (expected, not measured yet): no partly used sectors, no address
-// arithmetic and no masks in the warps that multiply; 1 to 2 % on public ladders.
+// on to the next tile; every type that wgmma has.
+// Bound: the tensor cores of each type. In e4m3 they keep some 14 bits within 128 products; those
+// sums are added up in fp32 on the CUDA cores, for which the tile is 128 columns wide.
+// Gains over v9 (expected, not measured yet): no partly used sectors, no address arithmetic and no
+// masks in the warps that multiply; 1 to 2 % on public ladders.
 #include "kernels/matmul/tile_raster.hpp"
 #include "kernels/matmul/wgmma_tile.cuh"
 
@@ -158,30 +159,29 @@ __global__ void __launch_bounds__(kThreads, 1)
 }
 
 template <class Type>
-std::shared_ptr<void> open_as(const GpuArguments& a, cuda::Type type) {
+std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
   allow_shared(store_kernel<Type>, sizeof(Shared<Type>));
   const TileGrid pairs{tiles(a.m, kCluster * kTileM), tiles(a.n, kTileN<Type>),
                        static_cast<int>(a.batch)};
   const int fit = clusters_that_fit(store_kernel<Type>, kCluster, kThreads, sizeof(Shared<Type>));
-  const cuda::Type result = type == cuda::Type::s8 ? cuda::Type::s32 : cuda::Type::f32;
   return std::make_shared<State>(State{
-      make_maps<Type>(a, type),
-      cuda::tensor_map({result, a.z, a.n, a.m, a.batch, a.z_pitch, a.z_stride}, OutPanel::kRows),
+      make_maps<Type>(a, types.x),
+      cuda::tensor_map({types.z, a.z, a.n, a.m, a.batch, a.z_pitch, a.z_stride}, OutPanel::kRows),
       pairs, static_cast<int>(std::min<std::int64_t>(fit, pairs.count()))});
 }
 
-std::shared_ptr<void> open(const GpuArguments& a, cuda::Type type) {
-  switch (type) {
+std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
+  switch (types.x) {
     case cuda::Type::f16:
-      return open_as<F16>(a, type);
+      return open_as<F16>(a, types);
     case cuda::Type::tf32:
-      return open_as<Tf32>(a, type);
+      return open_as<Tf32>(a, types);
     case cuda::Type::e4m3:
-      return open_as<E4m3>(a, type);
+      return open_as<E4m3>(a, types);
     case cuda::Type::s8:
-      return open_as<S8>(a, type);
+      return open_as<S8>(a, types);
     default:
-      return open_as<Bf16>(a, type);
+      return open_as<Bf16>(a, types);
   }
 }
 

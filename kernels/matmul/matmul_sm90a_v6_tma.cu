@@ -46,9 +46,9 @@ __global__ void __launch_bounds__(kThreads, 2)
   store(d, a, row + 64 * group, column, batch);
 }
 
-std::shared_ptr<void> open(const GpuArguments& a, cuda::Type type) {
+std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
   allow_shared(tma_kernel, sizeof(Shared));
-  return std::make_shared<Maps>(make_maps<Bf16>(a, type));
+  return std::make_shared<Maps>(make_maps<Bf16>(a, types.x));
 }
 
 void launch(const GpuArguments& a, cudaStream_t stream) {

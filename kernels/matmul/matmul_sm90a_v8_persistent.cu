@@ -78,11 +78,11 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
-std::shared_ptr<void> open(const GpuArguments& a, cuda::Type type) {
+std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
   allow_shared(persistent_kernel, sizeof(Shared));
   const TileGrid grid{tiles(a.m, kTileM), tiles(a.n, kTileN), static_cast<int>(a.batch)};
   return std::make_shared<State>(
-      State{make_maps<Bf16>(a, type), grid,
+      State{make_maps<Bf16>(a, types.x), grid,
             static_cast<int>(std::min<std::int64_t>(multiprocessors(), grid.count()))});
 }
 

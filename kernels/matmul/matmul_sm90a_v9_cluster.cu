@@ -87,13 +87,13 @@ __global__ void __launch_bounds__(kThreads, 1)
   ptx::cluster_sync();  // a block that ended could not be written to or signalled any more
 }
 
-std::shared_ptr<void> open(const GpuArguments& a, cuda::Type type) {
+std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
   allow_shared(cluster_kernel, sizeof(Shared));
   const TileGrid pairs{tiles(a.m, kCluster * kTileM), tiles(a.n, kTileN),
                        static_cast<int>(a.batch)};
   const int fit = clusters_that_fit(cluster_kernel, kCluster, kThreads, sizeof(Shared));
   return std::make_shared<State>(
-      State{make_maps<Bf16>(a, type), pairs,
+      State{make_maps<Bf16>(a, types.x), pairs,
             static_cast<int>(std::min<std::int64_t>(fit, pairs.count()))});
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 namespace kernels::matmul {
@@ -32,10 +33,49 @@ TEST(Tolerance, IsZeroForIntegersAndFarBelowAMissingTile) {
   // Uniform inputs in [-1, 1): |x y| is 1/4 on average. A step of 8 products left out moves an
   // entry by about sqrt(8) / 3 = 0.94.
   for (const double k : {64.0, 512.0, 4096.0, 14336.0})
-    for (const auto type : {cuda::Type::bf16, cuda::Type::f32, cuda::Type::f64, cuda::Type::tf32})
+    for (const auto type :
+         {cuda::Type::bf16, cuda::Type::f32, cuda::Type::f64, cuda::Type::tf32, cuda::Type::e4m3})
       EXPECT_LT(gpu_tolerance(type, static_cast<std::int64_t>(k), k / 4), 0.94) << k;
   // (4 * 8 + 8) * 2^-23 * 16
   EXPECT_DOUBLE_EQ(gpu_tolerance(cuda::Type::bf16, 64, 16), 640.0 / 8388608);
+}
+
+/// A float of 14 bits, as the tensor cores keep sums of fp8 products.
+double cut(double v) {
+  int exponent = 0;
+  const double fraction = std::frexp(v, &exponent);
+  return std::ldexp(std::trunc(fraction * 0x1p14), exponent - 14);
+}
+
+/// Sums of 4096 products, promoted to fp32 every 128 of them or never.
+TEST(Tolerance, TellsFp8SumsInFp32FromThoseThatStayInTheTensorCore) {
+  constexpr int kK = 4096, kEntries = 200;
+  int promoted_wrong = 0, unpromoted_wrong = 0;
+  for (int entry = 0; entry < kEntries; ++entry) {
+    double exact = 0, magnitude = 0, promoted = 0, part = 0, unpromoted = 0;
+    for (int step = 0; step < kK / 32; ++step) {
+      double sum = 0;
+      for (int k = 32 * step; k < 32 * step + 32; ++k) {
+        const auto at = static_cast<std::uint64_t>(entry) * kK + k;
+        const double p = cuda::value_at(cuda::Type::e4m3, 1, at, cuda::Values::random) *
+                         cuda::value_at(cuda::Type::e4m3, 2, at, cuda::Values::random);
+        sum += p;
+        magnitude += std::abs(p);
+      }
+      exact += sum;
+      part = cut(part + sum);
+      unpromoted = cut(unpromoted + sum);
+      if (step % 4 == 3) {
+        promoted += part;
+        part = 0;
+      }
+    }
+    const double allowed = gpu_tolerance(cuda::Type::e4m3, kK, magnitude);
+    promoted_wrong += std::abs(promoted - exact) > allowed;
+    unpromoted_wrong += std::abs(unpromoted - exact) > allowed;
+  }
+  EXPECT_EQ(promoted_wrong, 0);
+  EXPECT_GT(unpromoted_wrong, kEntries / 4);
 }
 
 }  // namespace

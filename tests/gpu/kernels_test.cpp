@@ -78,7 +78,7 @@ TEST_F(OnGpu, ReferencesAgreeWithTheHost) {
   cuda::fill(cuda::Type::f32, xs.get(), x, 1, cuda::Values::random);
   cuda::fill(cuda::Type::f32, ys.get(), y, 2, cuda::Values::random);
   std::vector<cuda::Entry> entries = {{4, 6, 0, 0}};
-  cuda::product_entries(cuda::Type::f32, xs.get(), x, ys.get(), y, entries);
+  cuda::product_entries(cuda::Type::f32, xs.get(), x, cuda::Type::f32, ys.get(), y, entries);
   double value = 0, magnitude = 0;
   for (int k = 0; k < 40; ++k) {
     const double p = cuda::value_at(cuda::Type::f32, 1, 4 * 40 + k, cuda::Values::random) *

@@ -177,6 +177,20 @@ T __ldcs(const T* p) {
   return *p;
 }
 
+template <class T>
+T __ldcg(const T* p) {
+  return *p;
+}
+
+/// Byte i of the result is byte (selector >> 4i & 7) of b:a.
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+  const std::uint64_t bytes = std::uint64_t{b} << 32 | a;
+  unsigned out = 0;
+  for (int i = 0; i < 4; ++i)
+    out |= static_cast<unsigned>(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+  return out;
+}
+
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 using std::fma;
 inline int min(int a, int b) { return a < b ? a : b; }

@@ -18,6 +18,13 @@ inline std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(address);
 }
 
+template <class T>
+T& dynamic_shared() {
+  if (sizeof(T) > emulation::dynamic_shared_bytes())
+    emulation::fail("launched with less shared memory than the kernel uses");
+  return *reinterpret_cast<T*>(emulation::dynamic_shared());
+}
+
 inline uint4 load_streaming(const void* p) {
   uint4 v;
   std::memcpy(&v, p, sizeof v);
@@ -113,6 +120,17 @@ inline void mma_tf32(float (&d)[4], const std::uint32_t (&a)[4], const std::uint
 }
 inline void mma_s8(int (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
   mma_m16n8<std::int8_t>(d, a, b);
+}
+
+inline std::uint32_t fma_bf16x2(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  bf16 x[2], y[2], z[2];
+  std::memcpy(x, &a, 4);
+  std::memcpy(y, &b, 4);
+  std::memcpy(z, &c, 4);
+  for (int i = 0; i < 2; ++i)
+    z[i] = bf16(static_cast<float>(x[i]) * static_cast<float>(y[i]) + static_cast<float>(z[i]));
+  std::memcpy(&c, z, 4);
+  return c;
 }
 
 inline void mma_f64(double (&d)[2], double a, double b) {

@@ -6,13 +6,6 @@
 
 namespace kernels::cuda::ptx {
 
-template <class T>
-T& dynamic_shared() {
-  if (sizeof(T) > emulation::dynamic_shared_bytes())
-    emulation::fail("launched with less shared memory than the kernel uses");
-  return *reinterpret_cast<T*>(emulation::dynamic_shared());
-}
-
 using Mbarrier = std::uint64_t;
 
 inline void mbarrier_init(Mbarrier& b, unsigned count) { emulation::mbarrier_init(&b, count); }
