@@ -128,6 +128,26 @@ WGMMA_128_256(wgmma_tf32, "k8.f32.tf32.tf32", float, "+f", ", 1, 1")
 WGMMA_128_256(wgmma_e4m3, "k32.f32.e4m3.e4m3", float, "+f", ", 1, 1")
 WGMMA_128_256(wgmma_s8, "k32.s32.s8.s8", int, "+r", "")
 
+/// A in registers, which must not change until the product was waited for: element pair i of row R
+/// (+ 8 for odd i) at k 2 (t % 4) (+ 8 from i = 2 on), R = 16 (t / 32) + (t % 32) / 4. K is
+/// contiguous in B.
+PTX_INLINE void wgmma_bf16_a_registers(float (&d)[64], const std::uint32_t (&a)[4], std::uint64_t b,
+                                       int accumulate) {
+  asm volatile(
+      "{.reg .pred p; setp.ne.b32 p, %69, 0; "
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" REGISTERS_64
+      "}, {%64, %65, %66, %67}, %68, p, 1, 1, 0;}"
+      : OUT_64("+f")
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
+}
+/// Keeps A's registers as they are up to here.
+template <int N>
+PTX_INLINE void pin(std::uint32_t (&a)[N][4]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    asm volatile("" : "+r"(a[i][0]), "+r"(a[i][1]), "+r"(a[i][2]), "+r"(a[i][3])::"memory");
+}
+
 #undef WGMMA_128_256
 #undef WGMMA
 #undef OUT_128

@@ -11,6 +11,7 @@
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/matmul/matmul_gpu.hpp"
 #include "kernels/matmul/mma_tile.hpp"
+#include "kernels/matmul/widen.cuh"
 
 namespace kernels::matmul {
 namespace {
@@ -82,18 +83,6 @@ template <int bytes>
 __device__ __forceinline__ int valid_bytes(std::int64_t i, std::int64_t n) {
   const std::int64_t left = (n - i) * bytes;
   return left <= 0 ? 0 : left >= 16 ? 16 : static_cast<int>(left);
-}
-
-/// Four int8 as two pairs of bf16. 128 + v is 0x4300 | v for v in 0…127; the sign bit is worth 128
-/// less, and 128 more to subtract is the same bit there: 0x4300 is 128, 0x4380 is 256.
-__device__ __forceinline__ void widen(std::uint32_t bytes, std::uint32_t (&pairs)[2]) {
-  constexpr std::uint32_t k128 = 0x43004300, kMinusOne = 0xbf80bf80;
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const std::uint32_t apart = __byte_perm(bytes, 0, i == 0 ? 0x4140 : 0x4342);
-    pairs[i] =
-        ptx::fma_bf16x2((apart & 0x00800080u) | k128, kMinusOne, (apart & 0x007f007fu) | k128);
-  }
 }
 
 /// The A fragment of 16 bf16 of K as lane (g, q) needs it beside widened bytes: those of a row of Y
@@ -191,8 +180,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
             load_x_by_fours(xf, stage.x[half], lane, 16 * i, chunk);
 #pragma unroll
             for (int j = 0; j < kWarpN / 8; ++j) {
-              std::uint32_t b[2];
-              widen(yf[j / 2][j % 2 * 2 + chunk], b);
+              const std::uint32_t bytes = yf[j / 2][j % 2 * 2 + chunk];
+              const std::uint32_t b[2] = {widen_low(bytes), widen_high(bytes)};
               Type::mma(d[i][j], xf, b);
             }
           }

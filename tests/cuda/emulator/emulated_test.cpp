@@ -120,6 +120,22 @@ void matmul_into_padding(const matmul::GpuArguments& a, cudaStream_t stream) {
   matmul::sm80_v5_mma.bf16(a, stream);
   static_cast<float*>(a.z)[a.n] = 0;
 }
+void hopper_without_last_step(const matmul::GpuArguments& a, cudaStream_t stream) {
+  matmul::GpuArguments less = a;
+  less.k -= 64;  // a step of v10 in bf16; its tensor maps still have all of K
+  matmul::sm90a_v10_store.bf16(less, stream);
+}
+void splitk_without_last_part(const matmul::GpuArguments& a, cudaStream_t stream) {
+  matmul::GpuArguments less = a;
+  less.k -= less.k / 4;
+  matmul::sm80_splitk.bf16xs8(less, stream);
+}
+void widen_with_other_scales(const matmul::GpuArguments& a, cudaStream_t stream) {
+  matmul::GpuArguments other = a;
+  const std::vector<float> ones(a.n, 1.0f);
+  other.scales = ones.data();
+  matmul::sm90a_v11_widen.bf16xs8(other, stream);
+}
 int attention_without_last(const attention::GpuArguments& a, cudaStream_t stream) {
   attention::GpuArguments less = a;
   --less.context;
@@ -148,6 +164,24 @@ TEST(Oracles, CatchWrongKernels) {
   EXPECT_NE(verdict(mma, &wrong, product), "");
   wrong.bf16 = matmul_into_padding;
   EXPECT_NE(verdict(mma, &wrong, product), "");
+
+  const Case deep = {.dtype = "bf16", .keys = {{"M", "130"}, {"N", "300"}, {"K", "200"}}};
+  const auto& hopper = find("matmul", "sm90a_v10_store");
+  matmul::GpuKernel table = matmul::sm90a_v10_store;
+  EXPECT_EQ(verdict(hopper, &table, deep), "");
+  table.bf16 = hopper_without_last_step;
+  EXPECT_NE(verdict(hopper, &table, deep), "");
+
+  const Case mixed = {.dtype = "bf16xs8",
+                      .keys = {{"M", "9"}, {"N", "130"}, {"K", "700"}, {"pack", "pre"}}};
+  table = matmul::sm80_splitk;
+  EXPECT_EQ(verdict(find("matmul", "sm80_splitk"), &table, mixed), "");
+  table.bf16xs8 = splitk_without_last_part;
+  EXPECT_NE(verdict(find("matmul", "sm80_splitk"), &table, mixed), "");
+  table = matmul::sm90a_v11_widen;
+  EXPECT_EQ(verdict(find("matmul", "sm90a_v11_widen"), &table, mixed), "");
+  table.bf16xs8 = widen_with_other_scales;
+  EXPECT_NE(verdict(find("matmul", "sm90a_v11_widen"), &table, mixed), "");
 
   const Case decode = {.dtype = "bf16",
                        .keys = {{"batch", "1"},

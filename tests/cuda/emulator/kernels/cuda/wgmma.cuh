@@ -46,6 +46,13 @@ WGMMA(wgmma_e4m3, e4m3, float, false)
 WGMMA(wgmma_s8, s8, int, false)
 #undef WGMMA
 
+inline void wgmma_bf16_a_registers(float (&d)[64], const std::uint32_t (&a)[4], std::uint64_t b,
+                                   int accumulate) {
+  emulation::wgmma(emulation::Element::bf16, 128, d, {}, a, {b, false}, accumulate != 0);
+}
+template <int N>
+void pin(std::uint32_t (&)[N][4]) {}
+
 inline void wgmma_m64n256k16_bf16(float (&d)[128], std::uint64_t a, std::uint64_t b) {
   wgmma_bf16(d, a, b, 1);
 }
