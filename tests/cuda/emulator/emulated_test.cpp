@@ -38,6 +38,7 @@ struct Emulated {
 // Hopper's own instructions and libraries have no emulation.
 #define EMULATE_sm80(op, variant) \
   {{#op, #variant, Need::sm80, Threads::one, "", &op::variant}, &op::gpu_operation},
+#define EMULATE_sm89 EMULATE_sm80
 #define EMULATE_sm90a(op, variant)
 #define EMULATE_cublaslt(op, variant)
 #define GPU_OPERATION(op, what)
