@@ -100,9 +100,13 @@ std::string level_of_size(double size_bytes, int threads, std::span<const machin
 /// sweep holds the samples that count.
 Ceilings ceilings_from(const std::vector<Benchmark>& rows, const CeilingContext& context);
 
-/// The same ceiling under another condition: quiet or as-lived. Null if there is none.
-const Ceiling* under(std::span<const Ceiling> rows, const Ceiling& row, std::string_view condition);
-/// An as-lived row whose quiet one stands for the ceiling.
+/// Kernels run on random data, warmed up and not for long: a row on zeros, of a rested chip (burst)
+/// or after seconds of load (sustained) says what those are worth and is no roof.
+bool is_roof(const Ceiling& row);
+
+/// The same ceiling at other moments: quiet or as-lived. Null if there is none.
+const Ceiling* under(std::span<const Ceiling> rows, const Ceiling& row, std::string_view moments);
+/// A row beside another one that stands for the ceiling: as-lived beside quiet, no roof beside one.
 bool hidden(std::span<const Ceiling> rows, const Ceiling& row);
 
 /// Adds a verdict and its cause to a row.

@@ -35,7 +35,8 @@ struct Point {
 /// Probes are left out: they are the ceilings. Formulas: model.hpp.
 ///
 /// The compute roof C is the ceilings row of the same device, roof_dtype, exec_unit and (on a CPU)
-/// threads; where the row's unit is unknown or has no such ceiling, the best unit of that dtype.
+/// threads that is_roof(); where the row's unit is unknown or has no such ceiling, the best unit of
+/// that dtype.
 /// The bandwidth roof W of a level is its fastest `read` row with the same threads. A ceiling that
 /// is known only as advertised (a spec chip) serves in place of a measured one.
 ///

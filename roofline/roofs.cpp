@@ -34,6 +34,10 @@ double gpu_theory(const Ceiling& c, const specs::Chip* chip, const json& facts) 
   if (c.resource == "bandwidth" && c.level == "HBM") {
     return 2 * number(facts, "memory_clock_max_hz") * number(facts, "memory_bus_bits") / 8;
   }
+  // 32 banks of 4 bytes an SM, for L1 hits and shared memory alike, on every chip since sm_70.
+  if (c.resource == "bandwidth" && c.level == "L1" && c.operation == "read") {
+    return chip && chip->sms > 0 ? 128 * chip->sms * c.clock_hz : kUnknownNumber;
+  }
   const specs::Peak* peak =
       chip && c.resource == "compute" ? chip->peak(c.dtype, c.exec_unit) : nullptr;
   if (!peak || chip->sms == 0) return kUnknownNumber;
