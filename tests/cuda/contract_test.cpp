@@ -52,6 +52,7 @@ TEST(GpuOperations, RefuseKeysAndValuesThatTheyDoNotHave) {
   };
   EXPECT_TRUE(refuses("dot", {.dtype = "f32", .keys = {{"N", "0"}}}));
   EXPECT_TRUE(refuses("dot", {.dtype = "e5m2", .keys = {{"N", "8"}}}));
+  EXPECT_TRUE(refuses("dot", {.dtype = "f32", .keys = {{"N", "8"}, {"region", "mine"}}}));
   EXPECT_TRUE(refuses("stream", {.dtype = "f32", .keys = {{"access", "jump"}, {"size", "64"}}}));
   EXPECT_TRUE(refuses("fma_peak", {.dtype = "f32", .keys = {{"data", "ones"}}}));
   EXPECT_TRUE(refuses("fma_peak", {.dtype = "f32", .keys = {{"data", "zeros"}, {"hold", "on"}}}));
