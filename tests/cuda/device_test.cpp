@@ -95,6 +95,7 @@ TEST(StreamingTraffic, ReachesHbmOnlyBeyondL2) {
 TEST(ColdSlots, RotateOverFiveTimesL2) {
   EXPECT_EQ(cold_slots(1 << 20, kH100), 251);
   EXPECT_EQ(cold_slots(1 << 30, kH100), 2);
+  EXPECT_EQ(cold_slots(101.0 * (50 << 20), kH100), 1);
 }
 
 TEST(RequireDeviceMemory, NamesBothSizes) {

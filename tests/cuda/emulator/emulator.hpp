@@ -84,6 +84,10 @@ class Launch {
 
 inline void __syncthreads() { emulation::synchronise_block(); }
 inline void __threadfence() {}
+inline void __syncwarp() {
+  const char nothing = 0;
+  emulation::exchange(&nothing, sizeof nothing);
+}
 
 template <class T>
 T __shfl_xor_sync(unsigned, T value, int lanes) {
