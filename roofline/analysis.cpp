@@ -58,12 +58,13 @@ std::set<std::string> doubtful_probes(const Analysis& analysis) {
 }
 
 void write_tables(const Analysis& analysis, const std::filesystem::path& folder,
-                  const std::string& machine) {
+                  const CeilingContext& context) {
   ceilings_table(analysis.ceilings.rows).write(folder / "ceilings.csv");
-  sweep_table(analysis.ceilings.sweep, machine).write(folder / "sweep.csv");
-  roofline_table(analysis.points, machine).write(folder / "roofline.csv");
+  sweep_table(analysis.ceilings.sweep, context).write(folder / "sweep.csv");
+  roofline_table(analysis.points, context).write(folder / "roofline.csv");
   const auto predicted = predictions(analysis.points);
-  if (!predicted.empty()) prediction_table(predicted, machine).write(folder / "prediction.csv");
+  if (!predicted.empty())
+    prediction_table(predicted, context.machine).write(folder / "prediction.csv");
 }
 
 }  // namespace roofline

@@ -392,7 +392,7 @@ Ceilings ceilings_from(const std::vector<Benchmark>& rows, const CeilingContext&
   std::stable_sort(out.rows.begin(), out.rows.end(),
                    [&](const Ceiling& a, const Ceiling& b) { return order(a) < order(b); });
   for (Ceiling& row : out.rows) {
-    row.machine = context.machine;
+    row.machine = context.machine_of(row.device);
     if (context.theory) row.theory_at_clock = context.theory(row);
     if (context.advertised) {
       const Advertised advertised = context.advertised(row);
@@ -437,11 +437,11 @@ CsvTable ceilings_table(const std::vector<Ceiling>& rows) {
   return table;
 }
 
-CsvTable sweep_table(const std::vector<SweepPoint>& rows, const std::string& machine) {
+CsvTable sweep_table(const std::vector<SweepPoint>& rows, const CeilingContext& context) {
   CsvTable table(kSweepColumns);
   for (const SweepPoint& row : rows) {
     table.add_row();
-    table.set("machine", machine);
+    table.set("machine", context.machine_of(row.device));
     table.set("device", row.device);
     table.set("resource", row.resource);
     table.set("level", row.level);

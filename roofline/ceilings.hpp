@@ -68,7 +68,12 @@ struct Advertised {
 /// What must be known of the machine besides its timings.
 struct CeilingContext {
   std::string machine;
+  std::string gpu;  ///< the GPU's name; empty if it is not known, and then its rows bear `machine`
   std::vector<machine::Cache> caches;  ///< of the CPU
+
+  const std::string& machine_of(std::string_view device) const {
+    return device == "gpu" && !gpu.empty() ? gpu : machine;
+  }
   /// Theory at the ceiling's clock_hz and threads; NaN where no table tells. May be empty.
   std::function<double(const Ceiling&)> theory;
   /// Independent multiplies that a core issues per cycle; NaN where no table tells.
@@ -113,7 +118,7 @@ bool hidden(std::span<const Ceiling> rows, const Ceiling& row);
 void flag(Ceiling& row, std::string_view verdict, std::string cause);
 
 CsvTable ceilings_table(const std::vector<Ceiling>& rows);
-CsvTable sweep_table(const std::vector<SweepPoint>& rows, const std::string& machine);
+CsvTable sweep_table(const std::vector<SweepPoint>& rows, const CeilingContext& context);
 /// Throws BadInput naming file, line and column.
 std::vector<Ceiling> read_ceilings(const std::filesystem::path& path);
 

@@ -227,12 +227,12 @@ std::vector<Point> overlay(const std::vector<Benchmark>& rows,
   return out;
 }
 
-CsvTable roofline_table(const std::vector<Point>& points, const std::string& machine) {
+CsvTable roofline_table(const std::vector<Point>& points, const CeilingContext& context) {
   CsvTable table(kRooflineColumns);
   for (const Point& point : points) {
     const Benchmark& row = *point.benchmark;
     table.add_row();
-    table.set("machine", machine);
+    table.set("machine", context.machine_of(row.device));
     table.set("device", row.device);
     table.set("scope", row.scope);
     table.set("parent", row.parent);

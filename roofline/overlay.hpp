@@ -45,6 +45,6 @@ struct Point {
 std::vector<Point> overlay(const std::vector<Benchmark>& rows,
                            const std::vector<Ceiling>& ceilings);
 
-CsvTable roofline_table(const std::vector<Point>& points, const std::string& machine);
+CsvTable roofline_table(const std::vector<Point>& points, const CeilingContext& context);
 
 }  // namespace roofline

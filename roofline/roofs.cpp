@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "roofline/machine/processor.hpp"
+
 namespace roofline {
 namespace {
 
@@ -54,6 +56,7 @@ CeilingContext context_of(const machine::Machine& machine, const std::string& gp
       name.is_string() ? specs::chip_of_device(name.get<std::string>()) : nullptr;
   CeilingContext context;
   context.machine = machine.name;
+  if (name.is_string()) context.gpu = machine::plain_name(name.get<std::string>());
   context.caches = machine.caches;
   // Multiplies go where scalar multiply-adds go, two FLOP each.
   if (core) context.issue_per_cycle = core->flops_per_cycle("f32", "scalar") / 2;

@@ -203,6 +203,9 @@ TEST(Ceilings, TheoryOfAGpu) {
                                         {"memory_clock_max_hz", 2.619e9},
                                         {"memory_bus_bits", 5120}};
   const auto c = context_of(machine);
+  EXPECT_EQ(c.machine_of("cpu"), "box");
+  EXPECT_EQ(c.machine_of("gpu"), "nvidia-h100-80gb-hbm3");
+  EXPECT_EQ(CeilingContext{.machine = "box"}.machine_of("gpu"), "box");
   Ceiling row;
   row.device = "gpu";
   row.resource = "bandwidth";
