@@ -39,44 +39,6 @@ __host__ __device__ constexpr std::uint32_t swizzle_128(std::uint32_t offset) {
   return offset ^ ((offset >> 7 & 7) << 4);
 }
 
-/// D[64, 256] += A[64, 16] . B[16, 256] over a warpgroup, A and B in shared memory. Register r of
-/// thread t holds row 16 (t / 32) + (t % 32) / 4 + 8 ((r >> 1) & 1), column 8 (r >> 2) + 2 (t % 4)
-/// + (r & 1).
-PTX_INLINE void wgmma_m64n256k16_bf16(float (&d)[128], std::uint64_t a, std::uint64_t b) {
-  asm volatile(
-      "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
-      "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, "
-      "%127"
-      "}, %128, %129, 1, 1, 1, 0, 0;"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
-        "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
-        "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
-        "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
-        "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]),
-        "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]),
-        "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
-        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-        "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]),
-        "+f"(d[63]), "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]),
-        "+f"(d[70]), "+f"(d[71]), "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]),
-        "+f"(d[77]), "+f"(d[78]), "+f"(d[79]), "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]),
-        "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]), "+f"(d[88]), "+f"(d[89]), "+f"(d[90]),
-        "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]), "+f"(d[96]), "+f"(d[97]),
-        "+f"(d[98]), "+f"(d[99]), "+f"(d[100]), "+f"(d[101]), "+f"(d[102]), "+f"(d[103]),
-        "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]),
-        "+f"(d[110]), "+f"(d[111]), "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]),
-        "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]), "+f"(d[120]), "+f"(d[121]),
-        "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
-      : "l"(a), "l"(b));
-}
-
 /// A 16-bit operand with M or N contiguous: panels of rows (along K) of 128 bytes, each panel
 /// `panel` bytes behind the one before; the next 16 of K are at descriptor + 128.
 PTX_INLINE std::uint64_t descriptor_mn_major_128(std::uint32_t shared, std::uint32_t panel) {
@@ -92,8 +54,9 @@ PTX_INLINE void pin(int (&d)[N]) {
 }
 
 // D[64, N] (+)= A . B over a warpgroup, 32 bytes of K deep, N = twice the registers of D; D is
-// overwritten where `accumulate` is 0. Which entry a register holds: as above. In 16 bits B may
-// have N contiguous (b_mn_major); other than that K is contiguous in A and B.
+// overwritten where `accumulate` is 0. Register r of thread t holds row 16 (t / 32) + (t % 32) / 4
+// + 8 ((r >> 1) & 1), column 8 (r >> 2) + 2 (t % 4) + (r & 1). In 16 bits B may have N contiguous
+// (b_mn_major); other than that K is contiguous in A and B.
 // clang-format off
 #define TEN(t)                                                                       \
   "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, " \
@@ -123,10 +86,23 @@ PTX_INLINE void pin(int (&d)[N]) {
 
 WGMMA_128_256(wgmma_bf16, "k16.f32.bf16.bf16", float, "+f", ", 1, 1, 0, 0")
 WGMMA_128_256(wgmma_bf16_b_mn_major, "k16.f32.bf16.bf16", float, "+f", ", 1, 1, 0, 1")
+WGMMA_128_256(wgmma_f16, "k16.f32.f16.f16", float, "+f", ", 1, 1, 0, 0")
 WGMMA_128_256(wgmma_f16_b_mn_major, "k16.f32.f16.f16", float, "+f", ", 1, 1, 0, 1")
 WGMMA_128_256(wgmma_tf32, "k8.f32.tf32.tf32", float, "+f", ", 1, 1")
 WGMMA_128_256(wgmma_e4m3, "k32.f32.e4m3.e4m3", float, "+f", ", 1, 1")
 WGMMA_128_256(wgmma_s8, "k32.s32.s8.s8", int, "+r", "")
+
+// For chains of one tile: always accumulating.
+#define WGMMA_CHAIN(name, instruction, Scalar)                              \
+  PTX_INLINE void name(Scalar(&d)[128], std::uint64_t a, std::uint64_t b) { \
+    instruction(d, a, b, 1);                                                \
+  }
+WGMMA_CHAIN(wgmma_m64n256k16_bf16, wgmma_bf16, float)
+WGMMA_CHAIN(wgmma_m64n256k16_f16, wgmma_f16, float)
+WGMMA_CHAIN(wgmma_m64n256k8_tf32, wgmma_tf32, float)
+WGMMA_CHAIN(wgmma_m64n256k32_e4m3, wgmma_e4m3, float)
+WGMMA_CHAIN(wgmma_m64n256k32_s8, wgmma_s8, int)
+#undef WGMMA_CHAIN
 
 /// A in registers, which must not change until the product was waited for: element pair i of row R
 /// (+ 8 for odd i) at k 2 (t % 4) (+ 8 from i = 2 on), R = 16 (t / 32) + (t % 32) / 4. K is

@@ -10,8 +10,9 @@ namespace kernels::matmul {
 /// 0x4380 is 256.
 __device__ __forceinline__ std::uint32_t widen_apart(std::uint32_t apart) {
   constexpr std::uint32_t k128 = 0x43004300, kMinusOne = 0xbf80bf80;
-  return cuda::ptx::fma_bf16x2((apart & 0x00800080u) | k128, kMinusOne,
-                               (apart & 0x007f007fu) | k128);
+  std::uint32_t pair = (apart & 0x00800080u) | k128;
+  cuda::ptx::fma_bf16x2(pair, kMinusOne, (apart & 0x007f007fu) | k128);
+  return pair;
 }
 /// Bytes 0 and 1; bytes 2 and 3.
 __device__ __forceinline__ std::uint32_t widen_low(std::uint32_t bytes) {

@@ -51,9 +51,11 @@ TEST(GpuOperations, RefuseKeysAndValuesThatTheyDoNotHave) {
     return false;
   };
   EXPECT_TRUE(refuses("dot", {.dtype = "f32", .keys = {{"N", "0"}}}));
-  EXPECT_TRUE(refuses("dot", {.dtype = "u8", .keys = {{"N", "8"}}}));
+  EXPECT_TRUE(refuses("dot", {.dtype = "e5m2", .keys = {{"N", "8"}}}));
+  EXPECT_TRUE(refuses("dot", {.dtype = "f32", .keys = {{"N", "8"}, {"region", "mine"}}}));
   EXPECT_TRUE(refuses("stream", {.dtype = "f32", .keys = {{"access", "jump"}, {"size", "64"}}}));
   EXPECT_TRUE(refuses("fma_peak", {.dtype = "f32", .keys = {{"data", "ones"}}}));
+  EXPECT_TRUE(refuses("fma_peak", {.dtype = "f32", .keys = {{"data", "zeros"}, {"hold", "on"}}}));
   EXPECT_TRUE(refuses("link", {.dtype = "u8", .keys = {{"access", "d2d"}, {"size", "64"}}}));
   EXPECT_TRUE(refuses("matmul", {.dtype = "f32", .keys = {{"M", "8"}, {"N", "8"}, {"K", "-1"}}}));
   EXPECT_TRUE(

@@ -138,8 +138,11 @@ inline const dim3& blockDim = emulation::block_size;
 
 inline void __syncthreads() { emulation::synchronise_block(); }
 inline void __threadfence() {}
-inline void __syncwarp() {}
 inline void __trap() { emulation::fail("trap"); }
+inline void __syncwarp() {
+  const char nothing = 0;
+  emulation::exchange(&nothing, sizeof nothing);
+}
 
 template <class T>
 T __shfl_xor_sync(unsigned, T value, int lanes) {

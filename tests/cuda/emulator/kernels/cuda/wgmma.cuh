@@ -40,6 +40,7 @@ constexpr std::uint32_t swizzle_128(std::uint32_t offset) {
   }
 WGMMA(wgmma_bf16, bf16, float, false)
 WGMMA(wgmma_bf16_b_mn_major, bf16, float, true)
+WGMMA(wgmma_f16, f16, float, false)
 WGMMA(wgmma_f16_b_mn_major, f16, float, true)
 WGMMA(wgmma_tf32, tf32, float, false)
 WGMMA(wgmma_e4m3, e4m3, float, false)
@@ -53,8 +54,13 @@ inline void wgmma_bf16_a_registers(float (&d)[64], const std::uint32_t (&a)[4], 
 template <int N>
 void pin(std::uint32_t (&)[N][4]) {}
 
-inline void wgmma_m64n256k16_bf16(float (&d)[128], std::uint64_t a, std::uint64_t b) {
-  wgmma_bf16(d, a, b, 1);
-}
+#define WGMMA_CHAIN(name, instruction, Scalar) \
+  inline void name(Scalar(&d)[128], std::uint64_t a, std::uint64_t b) { instruction(d, a, b, 1); }
+WGMMA_CHAIN(wgmma_m64n256k16_bf16, wgmma_bf16, float)
+WGMMA_CHAIN(wgmma_m64n256k16_f16, wgmma_f16, float)
+WGMMA_CHAIN(wgmma_m64n256k8_tf32, wgmma_tf32, float)
+WGMMA_CHAIN(wgmma_m64n256k32_e4m3, wgmma_e4m3, float)
+WGMMA_CHAIN(wgmma_m64n256k32_s8, wgmma_s8, int)
+#undef WGMMA_CHAIN
 
 }  // namespace kernels::cuda::ptx
