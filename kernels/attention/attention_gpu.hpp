@@ -44,8 +44,8 @@ struct GpuKernel {
   /// Query heads that share one read of the cache, by bytes of an element; 1: none.
   int (*shared_heads)(int element_bytes) = nullptr;
   double max_bytes = 0;  ///< largest cache that is offered; 0: any
-  /// Scores and values on tensor cores in the cache's own type: queries and weights are rounded to
-  /// it.
+  /// Scores and values on tensor cores in the cache's type (int8 in bf16, e4m3 in f16): queries and
+  /// weights are rounded to it.
   bool tensor_cores = false;
 };
 

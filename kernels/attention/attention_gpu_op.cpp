@@ -194,7 +194,7 @@ class GpuAttention final : public cuda::GpuProblem {
 
   double working_set_bytes() const override { return cost().bytes * static_cast<double>(slots_); }
   std::pair<std::string, std::string> exec_unit() const override {
-    if (kernel_.tensor_cores) return {"mma", case_.dtype};
+    if (kernel_.tensor_cores) return {"mma", in_bf16() ? "bf16" : "f16"};
     return {"cuda-core", "f32"};
   }
 
@@ -371,8 +371,9 @@ class GpuAttention final : public cuda::GpuProblem {
 
   static constexpr double kEps = 0x1p-24;
   static double walk(std::int64_t n) { return 3 * std::sqrt(static_cast<double>(n)); }
-  /// Of the cache's own type, relative.
-  double half_unit() const { return type_ == Type::bf16 ? 0x1p-9 : 0x1p-12; }
+  /// What tensor cores multiply in, and half a unit of its last place.
+  bool in_bf16() const { return type_ == Type::bf16 || type_ == Type::s8; }
+  double half_unit() const { return in_bf16() ? 0x1p-9 : 0x1p-12; }
 
   const GpuKernel& kernel_;
   Type type_;

@@ -150,6 +150,12 @@ T __shfl_xor_sync(unsigned, T value, int lanes) {
   return emulation::from_lane<T>(emulation::current->lane ^ lanes);
 }
 
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  emulation::exchange(&value, sizeof value);
+  return emulation::from_lane<T>(lane);
+}
+
 inline unsigned __reduce_add_sync(unsigned, unsigned value) {
   emulation::exchange(&value, sizeof value);
   unsigned sum = 0;
