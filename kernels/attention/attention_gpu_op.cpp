@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernels/attention/attention_cases.hpp"
 #include "kernels/attention/attention_gpu.hpp"
-#include "kernels/attention/attention_shape.hpp"
 #include "kernels/cuda/fill.hpp"
 #include "kernels/cuda/problem.hpp"
 #include "kernels/cuda/traffic.hpp"

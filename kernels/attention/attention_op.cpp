@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-#include "kernels/attention/attention_shape.hpp"
+#include "kernels/attention/attention_cases.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/cost.hpp"
 #include "kernels/registry.hpp"

@@ -1,4 +1,4 @@
-#include "kernels/attention/attention_shape.hpp"
+#include "kernels/attention/attention_cases.hpp"
 
 #include <algorithm>
 #include <array>
