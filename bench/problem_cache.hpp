@@ -25,9 +25,12 @@ class ProblemCache {
   explicit ProblemCache(double memory_bytes) : budget_(memory_bytes / 4) {}
   /// Binds and verifies on first use. Throws kernels::BadInput and std::bad_alloc.
   Bound& get(const Entry& entry, const kernels::Caches& caches);
+  /// Whether verification found a fault in any problem so far.
+  bool any_wrong() const { return any_wrong_; }
 
  private:
   double budget_;
+  bool any_wrong_ = false;
   std::list<Bound> bound_;  ///< most recently used first
 };
 
