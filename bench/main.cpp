@@ -9,8 +9,10 @@
 
 #include "bench/case_list.hpp"
 #include "bench/run_cpu.hpp"
+#include "bench/turns.hpp"
 #include "kernels/cpu_features.hpp"
 #include "roofline/machine/dtype_names.hpp"
+#include "roofline/machine/limits.hpp"
 #include "roofline/machine/machine.hpp"
 #ifdef ROOFLINE_HAS_CUDA
 #include "bench/run_cuda.hpp"
@@ -67,12 +69,14 @@ int run(int argc, char** argv, const std::string& operations) {
   bench::Options options;
   std::string suite = "full", device = "all";
   bool list = false;
+  int turns = -1;
   CLI::App app{"Google Benchmark program of the roofline suite. All --benchmark_* flags work.",
                "bench"};
   app.allow_extras();
   app.add_option("--suite", suite, "quick or full")->check(CLI::IsMember({"quick", "full"}));
   app.add_option("--device", device, "cpu, gpu or all")
       ->check(CLI::IsMember({"cpu", "gpu", "all"}));
+  app.add_option("--turns", turns, "file descriptor of a socket over which samples take turns");
   app.add_flag("--list", list, "print the benchmarks as JSON and exit");
   app.add_option("--shape", options.shape, "one case of your own, e.g. M:64/N:64/K:64/temp:cold");
   app.add_option("--dtype", options.dtype, "dtype of that case (default f32)");
@@ -120,7 +124,10 @@ int run(int argc, char** argv, const std::string& operations) {
   if (count > 1) throw kernels::BadInput(fmt::format("unknown argument '{}'", args[1]));
 
   add_context(machine, caches);
-  bench::ProblemCache cache(static_cast<double>(caches.memory));
+  bench::ProblemCache cache(static_cast<double>(caches.memory), [] {
+    namespace machine = roofline::machine;
+    return static_cast<double>(machine::usable_memory(machine::read_limits()));
+  });
 #ifdef ROOFLINE_HAS_CUDA
   bench::ProblemCache gpu_cache(static_cast<double>(gpu.memory));
   if (options.gpu && bench::gpu_fault().empty()) bench::add_gpu_context();
@@ -134,9 +141,11 @@ int run(int argc, char** argv, const std::string& operations) {
     }
 #endif
     benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry](benchmark::State& state) {
+      bench::await_turn();
       bench::run_cpu(state, entry, cache, caches, machine.cpus);
     })->UseRealTime();
   }
+  bench::take_turns(turns);
   Reporter reporter;
   benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();

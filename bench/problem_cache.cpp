@@ -24,7 +24,8 @@ Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
   }
   double held = 0;
   for (const auto& b : bound_) held += set_bytes(b);
-  while (!bound_.empty() && held > budget_) {
+  const auto scarce = [&] { return free_bytes_ && free_bytes_() < budget_; };
+  while (!bound_.empty() && (held > budget_ || scarce())) {
     held -= set_bytes(bound_.back());
     bound_.pop_back();
   }

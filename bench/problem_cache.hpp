@@ -1,6 +1,7 @@
 // Bound and verified problems, kept between the repetitions of a benchmark.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -19,10 +20,13 @@ struct Bound {
 
 /// Google Benchmark calls a benchmark once a repetition; binding and verifying each time would cost
 /// more than the measurement. Drops the longest unused while the sets exceed a quarter of
-/// memory, which leaves room for the next one.
+/// memory or less than that is free, since processes that take turns hold theirs too; that leaves
+/// room for the next one.
 class ProblemCache {
  public:
-  explicit ProblemCache(double memory_bytes) : budget_(memory_bytes / 4) {}
+  /// `free_bytes` tells what is free at the time; without it only this process is counted.
+  explicit ProblemCache(double memory_bytes, std::function<double()> free_bytes = {})
+      : budget_(memory_bytes / 4), free_bytes_(std::move(free_bytes)) {}
   /// Binds and verifies on first use. Throws kernels::BadInput and std::bad_alloc.
   Bound& get(const Entry& entry, const kernels::Caches& caches);
   /// Whether verification found a fault in any problem so far.
@@ -30,6 +34,7 @@ class ProblemCache {
 
  private:
   double budget_;
+  std::function<double()> free_bytes_;
   bool any_wrong_ = false;
   std::list<Bound> bound_;  ///< most recently used first
 };

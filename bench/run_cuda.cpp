@@ -10,6 +10,7 @@
 
 #include "bench/counters.hpp"
 #include "bench/nvml.hpp"
+#include "bench/turns.hpp"
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/harness.hpp"
 #include "kernels/cuda/problem.hpp"
@@ -196,6 +197,7 @@ void add_gpu_context() {
 
 void register_gpu(const Entry& entry, ProblemCache& cache, const kernels::Caches& gpu) {
   benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry](benchmark::State& state) {
+    await_turn();
     run_gpu(state, entry, cache, gpu);
   })->UseManualTime();
 }

@@ -48,7 +48,8 @@ struct Benchmark {
   std::vector<double> times_s;        ///< per call: the samples that count
   std::vector<double> lived_times_s;  ///< all samples, in the order of the rows
   std::vector<Surroundings> beside;   ///< of each of lived_times_s
-  std::size_t quiet_samples = 0;      ///< of them; set by set_disturbed_apart()
+  std::vector<bool> quiet_at;         ///< which of them are quiet; set by set_disturbed_apart()
+  std::size_t quiet_samples = 0;      ///< how many of them
   double flops = 0, bytes = 0;        ///< per call; not both zero
   std::vector<std::pair<std::string, double>> level_bytes;  ///< inner levels first; never empty
                                                             ///< unless bytes is zero

@@ -214,9 +214,9 @@ std::vector<Point> overlay(const std::vector<Benchmark>& rows,
     for (Point& point : points_of(row, ceilings)) {
       const auto peer = peers.find(work(row));
       if (row.library.empty() && peer != peers.end()) {
-        const auto& [time, library] = peer->second;
-        point.peer = library->library;
-        if (same_windows(row, *library)) point.peer_ratio = time / point.time_s;
+        const Benchmark& library = *peer->second.second;
+        point.peer = library.library;
+        point.peer_ratio = paired_ratio(row, library);
       }
       out.push_back(std::move(point));
     }

@@ -2,17 +2,22 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstring>
+#include <list>
 #include <system_error>
 
 namespace roofline {
@@ -68,7 +73,7 @@ class Capture {
 
 /// In the child: only calls that are safe between fork and exec.
 [[noreturn]] void become(char* const* arguments, char* const* environment, int out, int err,
-                         pid_t parent) {
+                         int turns, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a killed parent takes its bench with it
   if (::getppid() != parent) ::_exit(127);
@@ -80,6 +85,8 @@ class Capture {
   ::dup2(null, STDIN_FILENO);
   ::dup2(out >= 0 ? out : null, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
+  if (turns == kTurnsFile) ::fcntl(turns, F_SETFD, 0);
+  if (turns >= 0) ::dup2(turns, kTurnsFile);
   ::sigprocmask(SIG_SETMASK, &g_old_mask, nullptr);
   ::execve(arguments[0], arguments, environment);
   const char* reason = ::strerrordesc_np(errno);
@@ -99,66 +106,164 @@ std::string last_line(const std::string& text) {
   return line;
 }
 
-Outcome run_guarded(const Command& command, const std::function<void()>& tick) {
-  Capture output("stdout"), error_text("stderr");
-  std::vector<char*> arguments, environment;
-  for (const std::string& argument : command.arguments) {
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  }
-  arguments.push_back(nullptr);
-  std::vector<std::string> settings;
-  for (const auto& [name, value] : command.environment) settings.push_back(name + "=" + value);
-  for (char** entry = environ; *entry; ++entry) {
-    const bool replaced = std::any_of(
-        command.environment.begin(), command.environment.end(), [&](const auto& setting) {
-          return std::string_view(*entry).starts_with(setting.first + "=");
-        });
-    if (!replaced) environment.push_back(*entry);
-  }
-  for (std::string& setting : settings) environment.push_back(setting.data());
-  environment.push_back(nullptr);
+using Clock = std::chrono::steady_clock;
 
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
-  if (child < 0) throw std::system_error(errno, std::generic_category(), "cannot start a process");
-  if (child == 0) {
-    become(arguments.data(), environment.data(), command.keep_output ? output.file() : -1,
-           error_text.file(), parent);
-  }
-  ::setpgid(child, child);  // in both, so that it holds whichever runs first
-
-  Outcome out;
-  int status = 0;
-  double next_tick = 1;
-  while (::waitpid(child, &status, WNOHANG) == 0) {
-    const double now = elapsed();
-    if (now >= command.timeout_s || g_interrupted) {
-      out.timed_out = !g_interrupted;
-      out.interrupted = g_interrupted;
-      ::kill(-child, SIGKILL);
-      while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-      }
-      break;
-    }
-    if (tick && now >= next_tick) {
-      tick();
-      next_tick = now + 1;
-    }
-    // SIGCHLD of this child ends the wait at once.
-    const double until = tick ? std::min(next_tick, command.timeout_s) : command.timeout_s;
-    wait_for_signal(std::max(0.001, until - elapsed()));
-  }
-  ::kill(-child, SIGKILL);  // whatever it has left behind
-  out.seconds = elapsed();
-  if (WIFEXITED(status)) out.exit_code = WEXITSTATUS(status);
-  if (WIFSIGNALED(status)) out.signal = WTERMSIG(status);
-  if (command.keep_output) out.output = output.text(kLargestFile);
-  out.error_text = error_text.text(kErrorTail);
-  return out;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+/// Calls about once a second, however the time between is cut.
+class Ticker {
+ public:
+  explicit Ticker(const std::function<void()>& tick) : tick_(tick) {}
+  /// Seconds until the next call is due.
+  double due_s() const { return tick_ ? 1 - seconds_since(last_) : 1e9; }
+  void look() {
+    if (due_s() > 0) return;
+    tick_();
+    last_ = Clock::now();
+  }
+
+ private:
+  const std::function<void()>& tick_;
+  Clock::time_point last_ = Clock::now();
+};
+
+/// A process in its own group, killed and waited for at the latest when this ends.
+class Child {
+ public:
+  Child(const Command& command, bool in_turns) : command_(command) {
+    std::vector<char*> arguments, environment;
+    for (const std::string& argument : command.arguments) {
+      arguments.push_back(const_cast<char*>(argument.c_str()));
+    }
+    arguments.push_back(nullptr);
+    std::vector<std::string> settings;
+    for (const auto& [name, value] : command.environment) settings.push_back(name + "=" + value);
+    for (char** entry = environ; *entry; ++entry) {
+      const bool replaced = std::any_of(
+          command.environment.begin(), command.environment.end(), [&](const auto& setting) {
+            return std::string_view(*entry).starts_with(setting.first + "=");
+          });
+      if (!replaced) environment.push_back(*entry);
+    }
+    for (std::string& setting : settings) environment.push_back(setting.data());
+    environment.push_back(nullptr);
+
+    int ends[2] = {-1, -1};
+    if (in_turns && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+      throw std::system_error(errno, std::generic_category(), "socketpair");
+    }
+    turns_ = ends[0];
+    const sigset_t set = watched();
+    if (in_turns) signals_ = ::signalfd(-1, &set, SFD_CLOEXEC);
+    const pid_t parent = ::getpid();
+    process_ = ::fork();
+    if (process_ == 0) {
+      become(arguments.data(), environment.data(), command.keep_output ? output_.file() : -1,
+             error_text_.file(), ends[1], parent);
+    }
+    const int fault = errno;
+    if (ends[1] >= 0) ::close(ends[1]);
+    if (process_ < 0) {
+      leave_turns();
+      throw std::system_error(fault, std::generic_category(), "cannot start a process");
+    }
+    ::setpgid(process_, process_);  // in both, so that it holds whichever runs first
+  }
+
+  ~Child() {
+    if (!gone_) end();
+    leave_turns();
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  bool gone() const { return gone_; }
+
+  /// Lets it work until it asks for its next turn, is gone, or has to go. Stopped in between: a
+  /// library's threads may spin while they have nothing to do.
+  void let_work(Ticker& ticker) {
+    const auto start = Clock::now();
+    if (waits_) {
+      [[maybe_unused]] const ssize_t written = ::send(turns_, "", 1, MSG_NOSIGNAL);
+      ::kill(-process_, SIGCONT);
+      waits_ = false;
+    }
+    while (!waits_) {
+      int status = 0;
+      const double used = out_.seconds + seconds_since(start);
+      if (::waitpid(process_, &status, WNOHANG) != 0) {
+        finish(status);
+        break;
+      }
+      if (used >= command_.timeout_s || g_interrupted) {
+        out_.timed_out = !g_interrupted;
+        out_.interrupted = g_interrupted;
+        end();
+        break;
+      }
+      ticker.look();
+      wait_for(std::clamp(std::min(ticker.due_s(), command_.timeout_s - used), 0.001, 3600.0));
+    }
+    out_.seconds += seconds_since(start);
+    if (waits_) ::kill(-process_, SIGSTOP);
+  }
+
+  Outcome outcome() const {
+    Outcome out = out_;
+    if (command_.keep_output) out.output = output_.text(kLargestFile);
+    out.error_text = error_text_.text(kErrorTail);
+    return out;
+  }
+
+ private:
+  /// Waits for a watched signal or for the child's word that it wants its next turn.
+  void wait_for(double seconds) {
+    if (turns_ < 0) return wait_for_signal(seconds);
+    pollfd files[] = {{turns_, POLLIN, 0}, {signals_, POLLIN, 0}};
+    ::poll(files, 2, static_cast<int>(std::ceil(1000 * seconds)));
+    if (files[1].revents != 0) wait_for_signal(0);
+    if (files[0].revents == 0) return;
+    char word = 0;
+    if (::recv(turns_, &word, 1, MSG_DONTWAIT) == 1) {
+      waits_ = true;
+    } else {
+      leave_turns();  // it has closed its end: it knows no turns, or is about to be gone
+    }
+  }
+
+  void end() {
+    ::kill(-process_, SIGKILL);
+    int status = 0;
+    while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+    }
+    finish(status);
+  }
+
+  void finish(int status) {
+    gone_ = true;
+    ::kill(-process_, SIGKILL);  // whatever it has left behind
+    if (WIFEXITED(status)) out_.exit_code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) out_.signal = WTERMSIG(status);
+  }
+
+  void leave_turns() {
+    for (int* file : {&turns_, &signals_}) {
+      if (*file >= 0) ::close(*file);
+      *file = -1;
+    }
+  }
+
+  const Command& command_;
+  Capture output_{"stdout"}, error_text_{"stderr"};
+  pid_t process_ = -1;
+  int turns_ = -1;      ///< our end of the socket; -1: it runs to its end at once
+  int signals_ = -1;    ///< readable when one has come
+  bool waits_ = false;  ///< for its turn
+  bool gone_ = false;
+  Outcome out_;
+};
 
 }  // namespace
 
@@ -199,14 +304,36 @@ std::string Outcome::words(double timeout_s) const {
   return fmt::format("exit code {}{}", exit_code, tail);
 }
 
-Outcome run_process(const Command& command, const std::function<void()>& tick) {
-  Outcome out;
+std::vector<Outcome> run_in_turns(const std::vector<Command>& commands,
+                                  const std::function<void()>& tick) {
+  std::vector<Outcome> out;
   {
     SignalGuard guard;
-    out = run_guarded(command, tick);
+    Ticker ticker(tick);
+    std::list<Child> children;
+    for (const Command& command : commands) {
+      children.emplace_back(command, commands.size() > 1).let_work(ticker);
+    }
+    bool working = true;
+    while (working) {
+      working = false;
+      auto command = commands.begin();
+      for (Child& child : children) {
+        for (int i = 0; i < command->turns && !child.gone(); ++i) child.let_work(ticker);
+        working = working || !child.gone();
+        ++command;
+      }
+    }
+    for (const Child& child : children) out.push_back(child.outcome());
   }
-  if (out.interrupted && g_guards == 0) ::raise(SIGINT);  // nobody above is waiting for it
+  const bool interrupted =
+      std::any_of(out.begin(), out.end(), [](const Outcome& o) { return o.interrupted; });
+  if (interrupted && g_guards == 0) ::raise(SIGINT);  // nobody above is waiting for it
   return out;
+}
+
+Outcome run_process(const Command& command, const std::function<void()>& tick) {
+  return run_in_turns({command}, tick).front();
 }
 
 }  // namespace roofline

@@ -1,4 +1,4 @@
-// One child process: watched, bounded in time, and never outliving its parent.
+// Child processes: watched, bounded in time, and never outliving their parent.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 namespace roofline {
 
 /// While one lives, SIGINT and SIGTERM end no more than the child at work: they are taken by
-/// run_process() and interrupted(). Afterwards the old signal mask is back. May be nested.
+/// run_in_turns() and interrupted(). Afterwards the old signal mask is back. May be nested.
 class SignalGuard {
  public:
   SignalGuard();
@@ -23,8 +23,9 @@ class SignalGuard {
 struct Command {
   std::vector<std::string> arguments;                            ///< [0] is the program's path
   std::vector<std::pair<std::string, std::string>> environment;  ///< added to the parent's
-  double timeout_s = 60;
+  double timeout_s = 60;                                         ///< of its own work
   bool keep_output = false;  ///< stdout into Outcome::output, else it is thrown away
+  int turns = 1;             ///< in a row, of run_in_turns
 };
 
 struct Outcome {
@@ -32,20 +33,30 @@ struct Outcome {
   int signal = 0;      ///< the one that ended it
   bool timed_out = false;
   bool interrupted = false;  ///< ended because this process got SIGINT or SIGTERM
-  double seconds = 0;
-  std::string output;      ///< stdout, if kept
-  std::string error_text;  ///< the end of stderr
+  double seconds = 0;        ///< of its own work
+  std::string output;        ///< stdout, if kept
+  std::string error_text;    ///< the end of stderr
 
   bool clean() const { return exit_code == 0; }
   /// "exit code 3: <last line of stderr>", "killed by SIGSEGV", "no end after 60 s" …
   std::string words(double timeout_s) const;
 };
 
-/// Runs the command in its own process group and waits for it. `tick` is called about once a
-/// second. On timeout or interrupt the whole group is killed. A child writes at most 256 MB into
-/// one file, so that one that prints garbage for ever ends. Without a SignalGuard around it an
-/// interrupt ends this process too. Throws std::system_error if no process can be made; a program
-/// that cannot be started exits with 127.
+/// The socket over which a program takes turns with others: it writes a byte to ask for its next
+/// one, and reads a byte when it has it.
+inline constexpr int kTurnsFile = 3;
+
+/// Starts the commands one after the other, each in its own process group, then lets one at a time
+/// work until it asks for its next turn; the others are stopped meanwhile. One that never asks
+/// works to its end at once, and so does a single command. `tick` is called about once a second. On
+/// timeout the command's whole group is killed, on interrupt those of all. A child writes at most
+/// 256 MB into one file, so that one that prints garbage for ever ends. Without a SignalGuard
+/// around it an interrupt ends this process too. Throws std::system_error if no process can be
+/// made; a program that cannot be started exits with 127. Outcomes are in the commands' order.
+std::vector<Outcome> run_in_turns(const std::vector<Command>& commands,
+                                  const std::function<void()>& tick = {});
+
+/// run_in_turns of one.
 Outcome run_process(const Command& command, const std::function<void()>& tick = {});
 
 }  // namespace roofline

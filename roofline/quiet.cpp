@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "roofline/statistics.hpp"
+
 namespace roofline {
 namespace {
 
@@ -17,10 +19,6 @@ double upper_decile(std::vector<double> values) {
 }
 
 bool below(double value, double share, double reference) { return value < share * reference; }
-
-double acceptance(const Benchmark& row) {
-  return static_cast<double>(row.quiet_samples) / static_cast<double>(row.lived_times_s.size());
-}
 
 }  // namespace
 
@@ -42,6 +40,7 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
     for (const Surroundings& beside : row.beside) clocks.push_back(beside.clock_hz);
     const double clock = upper_decile(clocks);
     std::vector<double> quiet;
+    row.quiet_at.assign(row.beside.size(), false);
     for (std::size_t i = 0; i < row.beside.size(); ++i) {
       const Surroundings& beside = row.beside[i];
       if (beside.cpu_wait > kQuietWait || below(beside.issue_per_cycle, kQuietIssue, issue) ||
@@ -49,6 +48,7 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
           below(beside.memory_bytes_per_s, kQuietMemory, memory[row.threads])) {
         continue;
       }
+      row.quiet_at[i] = true;
       quiet.push_back(row.lived_times_s[i]);
     }
     row.quiet_samples = quiet.size();
@@ -57,12 +57,16 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
   }
 }
 
-bool same_windows(const Benchmark& a, const Benchmark& b) {
-  if (!a.gated() || !b.gated()) return true;
-  const double one =
-      1.0 / static_cast<double>(std::min(a.lived_times_s.size(), b.lived_times_s.size()));
-  constexpr double kRounding = 1e-9;
-  return std::abs(acceptance(a) - acceptance(b)) <= std::max(0.10, one) + kRounding;
+double paired_ratio(const Benchmark& row, const Benchmark& other) {
+  if (!row.gated() || !other.gated()) return median(other.times_s) / median(row.times_s);
+  std::vector<double> ratios;
+  const std::size_t pairs = std::min(row.lived_times_s.size(), other.lived_times_s.size());
+  for (std::size_t i = 0; i < pairs; ++i) {
+    if (row.quiet_at[i] && other.quiet_at[i]) {
+      ratios.push_back(other.lived_times_s[i] / row.lived_times_s[i]);
+    }
+  }
+  return ratios.size() >= std::min(kFewestQuiet, pairs) ? median(ratios) : kUnknownNumber;
 }
 
 }  // namespace roofline

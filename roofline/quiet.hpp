@@ -28,13 +28,15 @@ inline constexpr double kQuietMemory = 0.70;
 inline constexpr std::size_t kFewestQuiet = 3;
 
 /// Leaves only quiet samples in each row's times_s, if there are kFewestQuiet of them or all are;
-/// sets quiet_samples. What a row does not carry rejects nothing: a user's own rows stay whole.
+/// sets quiet_samples and quiet_at. What a row does not carry rejects nothing: a user's own rows
+/// stay whole.
 /// `issue_per_cycle` is what a core of this machine gives by itself, NaN if no table tells: without
 /// it a run of which not one moment in ten was quiet looks quiet.
 void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle = kUnknownNumber);
 
-/// Whether two figures may be compared: their shares of quiet samples differ by no more than 10
-/// points, or by no more than one sample where that is coarser. True where there were no windows.
-bool same_windows(const Benchmark& a, const Benchmark& b);
+/// How many times as long as `row` another one takes: the median over the pairs of samples, which
+/// were neighbours in time, of which both are quiet, so that both sides have the same windows. NaN
+/// with fewer pairs than kFewestQuiet. Of the medians where there were no windows.
+double paired_ratio(const Benchmark& row, const Benchmark& other);
 
 }  // namespace roofline

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "roofline/advertised.hpp"
 #include "roofline/analysis.hpp"
@@ -30,8 +31,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-/// How much a suite measures. Rounds alternate the processes that are compared with each other; a
-/// group of one process takes all its samples in one round.
+/// How much a suite measures. Processes that are compared take turns, sample by sample, in one
+/// round; where their data is large, rounds run them one after the other.
 struct Effort {
   int rounds, repetitions;
   double budget_s;  ///< 0: no bound, every sample gets longest_sample_s
@@ -41,11 +42,12 @@ struct Effort {
 };
 // Samples are short: phases in which a core is shared last tens of milliseconds, and a sample that
 // is longer than they are is never quiet.
-constexpr Effort kQuick = {2, 5, 45, 5, 5, 0.002, 0.01};
+constexpr Effort kQuick = {3, 3, 45, 5, 5, 0.002, 0.01};
 constexpr Effort kFull = {3, 3, 0, 300, 120, 0.03, 0.03};
-constexpr int kFurtherRounds = 2;      // of a group, at most
-constexpr int kAttempts = 2;           // at a ceiling in doubt, beyond the first
-constexpr double kTablesEvery_s = 10;  // what a killed run has measured can be looked at
+constexpr double kMemoryInTurns = 4e9;  // bytes a process: all hold their data at once
+constexpr int kFurtherRounds = 2;       // of a group, at most
+constexpr int kAttempts = 2;            // at a ceiling in doubt, beyond the first
+constexpr double kTablesEvery_s = 10;   // what a killed run has measured can be looked at
 
 // What a process costs besides its samples, and a sample besides its time: start-up, binding and
 // verifying; Google Benchmark's search for the iteration count in the first repetition.
@@ -63,11 +65,12 @@ std::string seconds_text(double seconds) { return fmt::format("{:.4f}", seconds)
 class Runner {
  public:
   Runner(RunFolder& folder, const Plan& plan, const RunOptions& options, std::string device,
-         const CeilingContext& context, SignalGuard& signals)
+         const CeilingContext& context, double memory_bytes, SignalGuard& signals)
       : folder_(folder),
         options_(options),
         device_(std::move(device)),
         machine_(context),
+        memory_bytes_(memory_bytes),
         effort_(folder.settings().full ? kFull : kQuick),
         rounds_left_s_(effort_.rounds_s),
         again_left_s_(effort_.again_s),
@@ -117,7 +120,7 @@ class Runner {
     if (groups_.empty()) return true;  // a finished run is analysed again, not measured again
     for (int i = 0; i < kAttempts && again_left_s_ > 0; ++i) {
       const Analysis so_far = analyze_folder(folder_.path(), machine_);
-      Group group{"", units_of(plan, doubtful_probes(so_far))};
+      Group group{"", false, units_of(plan, doubtful_probes(so_far))};
       if (group.units.empty()) break;
       attempt_ = 1;
       for (const Benchmark& row : so_far.data.benchmarks) {
@@ -144,7 +147,13 @@ class Runner {
   };
 
   double samples() const { return effort_.rounds * effort_.repetitions; }
-  int rounds(const Group& group) const { return group.units.size() > 1 ? effort_.rounds : 1; }
+  bool in_turns(const Group& group) const {
+    return !group.large &&
+           memory_bytes_ >= kMemoryInTurns * static_cast<double>(group.units.size());
+  }
+  int rounds(const Group& group) const {
+    return group.units.size() == 1 || in_turns(group) ? 1 : effort_.rounds;
+  }
   std::size_t processes(const Group& group) const { return group.units.size() * rounds(group); }
 
   /// As it looks at the start, so that the parts add up to the whole.
@@ -173,7 +182,7 @@ class Runner {
     for (int round = 0; round < rounds_; ++round) {
       if (!measure_round(group, units, round)) return false;
     }
-    repetitions_ = effort_.repetitions;
+    repetitions_ = (effort_.rounds * effort_.repetitions + 1) / 2;
     for (int i = 0; i < kFurtherRounds && rounds_left_s_ > 0; ++i) {
       if (!keep_disturbed(units)) break;
       const double begin = progress_->elapsed_s();
@@ -199,11 +208,13 @@ class Runner {
   /// One process for each unit; leaves in `units` what the next round shall run.
   bool measure_round(const Group& group, std::vector<Unit>& units, int round) {
     std::vector<Unit> next;
-    for (std::size_t i = 0; i < units.size(); ++i) {
-      if (signals_.interrupted()) return false;
+    const std::size_t together = in_turns(group) ? units.size() : 1;
+    for (std::size_t i = 0; i < units.size(); i += together) {
       const double done = round + static_cast<double>(i) / static_cast<double>(units.size());
       const double part = std::min(1.0, done / rounds_);
-      if (!measure_unit(group, units[i], round, part, next)) return false;
+      if (!measure_units(group, std::span(units).subspan(i, together), round, part, next)) {
+        return false;
+      }
     }
     units = std::move(next);
     return true;
@@ -237,21 +248,9 @@ class Runner {
     return !units.empty();
   }
 
-  /// One process; `next` gets what the next round shall run in its place. A process that fails as
-  /// a whole is split into single benchmarks, so that one of them does not cost the others.
-  bool measure_unit(const Group& group, const Unit& unit, int round, double part,
-                    std::vector<Unit>& next) {
+  /// The command that measures a unit into `file`.
+  Command command_of(const Unit& unit, const fs::path& file, bool turns) const {
     const double asked = static_cast<double>(unit.names.size()) * repetitions_ * sample_s_;
-    const double timeout = options_.timeout_s > 0 ? options_.timeout_s
-                                                  : process_timeout(folder_.settings().full, asked);
-    const fs::path file = folder_.scratch() / "bench.json";
-    fs::remove(file);
-    const auto show = [&] {
-      progress_->show(finished_, total_,
-                      fmt::format("{}, round {} of {}", group.name, round + 1, rounds_),
-                      expected_done_ + part * expected_of_group_);
-    };
-    show();
     std::vector<std::string> arguments = {unit.program.string(),
                                           "--benchmark_filter=" + exact_filter(unit.names),
                                           fmt::format("--benchmark_repetitions={}", repetitions_),
@@ -263,37 +262,62 @@ class Runner {
     if (!unit.own) {
       arguments.push_back(std::string("--suite=") + (folder_.settings().full ? "full" : "quick"));
       arguments.push_back("--device=" + device_);
+      if (turns) arguments.push_back(fmt::format("--turns={}", kTurnsFile));
     }
-    const Outcome outcome = run_process({.arguments = std::move(arguments),
-                                         .environment = child_environment(folder_.settings()),
-                                         .timeout_s = timeout},
-                                        [&] {
-                                          show();
-                                          trace_.sample(progress_->elapsed_s(), group.name);
-                                        });
-    if (outcome.interrupted) return false;
+    return {.arguments = std::move(arguments),
+            .environment = child_environment(folder_.settings()),
+            .timeout_s = options_.timeout_s > 0 ? options_.timeout_s
+                                                : process_timeout(folder_.settings().full, asked),
+            .turns = static_cast<int>(unit.names.size())};
+  }
 
-    const std::string fault = take(unit, outcome, timeout, file, round);
-    if (!fault.empty()) {
-      folder_.check_space();
-      if (unit.names.size() == 1) {
-        results_[unit.names.front()].failure = fault;
-        return true;
+  /// A process each, which take turns; `next` gets what the next round shall run in their place. A
+  /// process that fails as a whole is split into single benchmarks, so that one of them does not
+  /// cost the others. False if interrupted.
+  bool measure_units(const Group& group, std::span<const Unit> units, int round, double part,
+                     std::vector<Unit>& next) {
+    if (signals_.interrupted()) return false;
+    std::vector<Command> commands;
+    std::vector<fs::path> files;
+    for (const Unit& unit : units) {
+      files.push_back(folder_.scratch() / fmt::format("bench-{}.json", files.size()));
+      fs::remove(files.back());
+      commands.push_back(command_of(unit, files.back(), units.size() > 1));
+    }
+    const auto show = [&] {
+      progress_->show(finished_, total_,
+                      fmt::format("{}, round {} of {}", group.name, round + 1, rounds_),
+                      expected_done_ + part * expected_of_group_);
+    };
+    show();
+    const auto outcomes = run_in_turns(commands, [&] {
+      show();
+      trace_.sample(progress_->elapsed_s(), group.name);
+    });
+    std::vector<Unit> broken;
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      const Unit& unit = units[i];
+      if (outcomes[i].interrupted) return false;
+      const std::string fault = take(unit, outcomes[i], commands[i].timeout_s, files[i], round);
+      if (!fault.empty()) {
+        folder_.check_space();
+        if (unit.names.size() == 1) results_[unit.names.front()].failure = fault;
+        if (unit.names.size() > 1) broken.push_back(unit);
+        continue;
       }
+      Unit good{unit.program, unit.library, {}, unit.own};
       for (const std::string& name : unit.names) {
-        if (!measure_unit(group, {unit.program, unit.library, {name}, unit.own}, round, part,
-                          next)) {
-          return false;
-        }
+        const Result& result = results_[name];
+        if (result.failure.empty() && !result.skipped) good.names.push_back(name);
       }
-      return true;
+      if (!good.names.empty()) next.push_back(std::move(good));
     }
-    Unit good{unit.program, unit.library, {}, unit.own};
-    for (const std::string& name : unit.names) {
-      const Result& result = results_[name];
-      if (result.failure.empty() && !result.skipped) good.names.push_back(name);
+    for (const Unit& unit : broken) {
+      for (const std::string& name : unit.names) {
+        const Unit alone{unit.program, unit.library, {name}, unit.own};
+        if (!measure_units(group, {&alone, 1}, round, part, next)) return false;
+      }
     }
-    if (!good.names.empty()) next.push_back(std::move(good));
     return true;
   }
 
@@ -389,6 +413,7 @@ class Runner {
   const RunOptions& options_;
   std::string device_;
   const CeilingContext& machine_;
+  double memory_bytes_;  ///< that all processes together may use
   Effort effort_;
   double rounds_left_s_, again_left_s_;
   SignalGuard& signals_;
@@ -510,7 +535,8 @@ int run(const RunOptions& options) {
   const CeilingContext context = context_of(machine, settings.gpu);
   bool complete = false;
   {
-    Runner runner(*folder, plan, options, device, context, *signals);
+    Runner runner(*folder, plan, options, device, context,
+                  static_cast<double>(machine.memory_limit_bytes), *signals);
     complete = runner.measure() && runner.measure_doubtful(plan);
   }
   signals.reset();  // from here on a second Ctrl-C ends the program at once

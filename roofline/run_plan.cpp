@@ -133,8 +133,12 @@ Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& fi
       continue;
     }
     const auto [found, fresh] = index.try_emplace(group_name(entry), plan.groups.size());
-    if (fresh) plan.groups.push_back({found->first, {}});
-    auto& units = plan.groups[found->second].units;
+    if (fresh) plan.groups.push_back({found->first, false, {}});
+    Group& group = plan.groups[found->second];
+    if (entry.device == "cpu" && entry.name.find("/temp:cold") != std::string::npos) {
+      group.large = true;
+    }
+    auto& units = group.units;
     // Ours share the first process; a library has one of its own, since some read their settings
     // once, at load, and several export the same symbols.
     const std::string library = entry.library ? entry.variant : "";

@@ -32,6 +32,9 @@ struct Unit {
 /// What is compared with each other, measured as neighbours in time; one file in bench/.
 struct Group {
   std::string name;  ///< the file's name without .json
+  /// Data beyond the caches, by design: holding it in several processes at once costs more than
+  /// making it anew, since a virtual machine may have to fetch every page from its host.
+  bool large = false;
   std::vector<Unit> units;
   std::size_t benchmarks() const;
 };

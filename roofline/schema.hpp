@@ -125,8 +125,8 @@ inline constexpr Column kRooflineColumns[] = {
     {"fraction_of_advertised", "1", "achieved / advertised roof"},
     {"peer", "", "the fastest library on the same work"},
     {"peer_ratio", "1",
-     "its median time / this one's; above 1 this one is faster; empty if their shares of quiet "
-     "samples differ by more than 10 points and one sample"},
+     "its time / this one's, median over the pairs of samples, neighbours in time, that are both "
+     "quiet; above 1 this one is faster; empty with fewer than 3 pairs"},
     {"verdict", "",
      "ok; not-quiet: too few samples in quiet moments, so all of them count; at-roof: above 1 "
      "within the uncertainty (3 % of clock, both intervals, 10 % in all); "

@@ -92,17 +92,27 @@ TEST(Quiet, WhatIsNotKnownRejectsNothing) {
   EXPECT_EQ(rows[0].times_s.size(), 3u);
 }
 
-TEST(Quiet, ARatioNeedsTheSameWindows) {
-  const auto with_quiet = [](std::size_t quiet, std::size_t all) {
-    Benchmark b = row(std::vector<Surroundings>(all, kQuiet));
-    b.quiet_samples = quiet;
-    return b;
-  };
-  EXPECT_TRUE(same_windows(with_quiet(20, 20), with_quiet(18, 20)));
-  EXPECT_FALSE(same_windows(with_quiet(20, 20), with_quiet(17, 20)));
-  EXPECT_TRUE(same_windows(with_quiet(6, 6), with_quiet(5, 6)));  // one sample is 17 points
-  EXPECT_FALSE(same_windows(with_quiet(6, 6), with_quiet(4, 6)));
-  EXPECT_TRUE(same_windows(row({{}, {}}), with_quiet(4, 6)));
+TEST(Quiet, ARatioIsOfPairsThatAreBothQuiet) {
+  // Times are 1, 2, 3 … of both: the library's are tripled, so any mix of pairs would show.
+  std::vector<Benchmark> rows = {
+      row({kQuiet, kShared, kQuiet, kQuiet, kQuiet, kQuiet, kQuiet, kQuiet, kQuiet, kQuiet}),
+      row({kQuiet, kQuiet, kQuiet, kQuiet, kShared, kQuiet, kQuiet, kQuiet, kQuiet, kQuiet})};
+  for (double& time : rows[1].lived_times_s) time *= 3;
+  rows[1].lived_times_s[0] = 100;
+  rows[1].lived_times_s[1] = 100;  // ours was disturbed there
+  rows[1].lived_times_s[4] = 100;  // the library was
+  set_disturbed_apart(rows);
+  EXPECT_DOUBLE_EQ(paired_ratio(rows[0], rows[1]), 3);
+  rows[1].lived_times_s.resize(3);
+  rows[1].beside.resize(3);
+  set_disturbed_apart(rows);
+  EXPECT_TRUE(std::isnan(paired_ratio(rows[0], rows[1]))) << "two pairs are too few";
+}
+
+TEST(Quiet, WithoutWindowsARatioIsOfTheMedians) {
+  std::vector<Benchmark> rows = {row({{}, {}, {}}), row({{}, {}, {}, {}, {}})};
+  set_disturbed_apart(rows);
+  EXPECT_DOUBLE_EQ(paired_ratio(rows[0], rows[1]), 3.0 / 2.0);
 }
 
 }  // namespace

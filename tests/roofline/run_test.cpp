@@ -159,6 +159,55 @@ TEST(Process, TicksWhileItWaits) {
   EXPECT_EQ(ticks, 2);
 }
 
+/// A shell that appends its letter to a file in each of three turns.
+Command in_three_turns(char letter, const fs::path& log, int turns) {
+  const std::string script =
+      "for i in 1 2 3; do printf x >&3; dd bs=1 count=1 <&3 >/dev/null 2>&1; printf " +
+      std::string(1, letter) + " >>" + log.string() + "; done; echo " + letter;
+  return {{"/bin/sh", "-c", script}, {}, 30, true, turns};
+}
+
+TEST(Process, WorkInTurns) {
+  SignalGuard guard;
+  const fs::path log = fs::temp_directory_path() / "roofline_turns_test";
+  fs::remove(log);
+  const auto out = run_in_turns(
+      {in_three_turns('a', log, 1),
+       {{"/bin/sh", "-c", "exec 3>&-; sleep 0.1; printf -- - >>" + log.string() + "; exit 7"}},
+       in_three_turns('b', log, 2)});
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(read_text(log), "-abbaba");
+  EXPECT_EQ(out[0].output, "a\n");
+  EXPECT_EQ(out[1].exit_code, 7);
+  EXPECT_EQ(out[2].output, "b\n");
+}
+
+TEST(Process, IsStoppedBetweenItsTurns) {
+  SignalGuard guard;
+  const fs::path log = fs::temp_directory_path() / "roofline_turns_test";
+  fs::remove(log);
+  const std::string busy = "(while :; do printf . >>" + log.string() +
+                           "; sleep 0.01; done) & printf x >&3; "
+                           "dd bs=1 count=1 <&3 >/dev/null 2>&1";
+  const std::string look =
+      "sleep 0.3; wc -c <" + log.string() + "; sleep 0.3; wc -c <" + log.string();
+  const auto out = run_in_turns(
+      {{{"/bin/sh", "-c", busy}}, {{"/bin/sh", "-c", "sleep 0.1; " + look}, {}, 30, true}});
+  const std::string& text = out[1].output;
+  EXPECT_EQ(text.substr(0, text.size() / 2), text.substr(text.size() / 2)) << text;
+  EXPECT_EQ(out[0].exit_code, 0);
+}
+
+TEST(Process, OneThatUsesUpItsTimeDoesNotCostTheOthersTheirs) {
+  SignalGuard guard;
+  const fs::path log = fs::temp_directory_path() / "roofline_turns_test";
+  fs::remove(log);
+  const auto out = run_in_turns(
+      {in_three_turns('a', log, 1), {{"/bin/sh", "-c", "printf x >&3; sleep 60"}, {}, 0.3}});
+  EXPECT_EQ(out[0].output, "a\n");
+  EXPECT_EQ(out[1].words(0.3), "no end after 0.3 s, killed");
+}
+
 TEST(Process, AnInterruptEndsTheChildAndIsSeen) {
   SignalGuard guard;
   EXPECT_FALSE(guard.interrupted());
