@@ -22,11 +22,18 @@
 namespace kernels::matmul {
 namespace {
 
+/// Lines of memory that are needed next, fetched while a tile is computed: `lines` for each kChunk
+/// steps, `stride` bytes apart.
+struct Ahead {
+  const std::byte* at;
+  std::int64_t stride, lines;
+};
+
 /// One tile: R rows by the engine's nr columns, `groups` groups of K. `accumulate`: adds to Z.
 template <class E, int R>
 [[gnu::noinline]] void tile(std::int64_t groups, const typename E::Xp* x, const typename E::Yp* y,
                             typename E::Z* z, std::int64_t ldz, std::int64_t width, bool accumulate,
-                            const float* scales) noexcept {
+                            const float* scales, Ahead ahead) noexcept {
   using V = typename E::V;
   constexpr int kSteps = E::kChunk / E::kGroup, kNr = E::kVectors * E::kLanes;
   // A low tile has too few sums to hide the latency of a multiply-add: it keeps several of each.
@@ -59,6 +66,8 @@ template <class E, int R>
     }
   };
   for (; groups >= kSteps; groups -= kSteps) {
+    for (std::int64_t i = 0; i < ahead.lines; ++i, ahead.at += ahead.stride)
+      __builtin_prefetch(ahead.at, 0, 2);
 #pragma GCC unroll 16
     for (int g = 0; g < kSteps; ++g) step(g % kSets, x + g * E::kGroup, y + g * kNr * E::kGroup);
     x += R * E::kChunk;
@@ -103,8 +112,8 @@ template <class E, int R>
 
 template <class E>
 using TileFunction = void (*)(std::int64_t, const typename E::Xp*, const typename E::Yp*,
-                              typename E::Z*, std::int64_t, std::int64_t, bool,
-                              const float*) noexcept;
+                              typename E::Z*, std::int64_t, std::int64_t, bool, const float*,
+                              Ahead) noexcept;
 
 template <class E, int R>
 constexpr TileFunction<E> pick_tile(std::int64_t rows) {
@@ -248,19 +257,36 @@ struct Packed {
     }
   }
 
-  /// One K block of one task: `y` are its column panels' packed data.
+  /// One K block of one task: `y` are its column panels' packed data. `next` is where the next
+  /// block's data for these columns begin, null at the last block: as they lie if `raw`, in rows
+  /// of Y, else packed.
   static void compute(const Layout& l, std::int64_t block, const Xp* x, const Yp* y,
-                      std::int64_t row_begin, std::int64_t row_end, std::int64_t column_begin,
-                      std::int64_t column_end, const float* scales, Z* z) noexcept {
+                      const void* next, bool raw, std::int64_t row_begin, std::int64_t row_end,
+                      std::int64_t column_begin, std::int64_t column_end, const float* scales,
+                      Z* z) noexcept {
+    constexpr std::int64_t kLine = 64;
     const std::int64_t groups = blocks_of(l.depth(block), E::kGroup);
+    const std::int64_t chunks = greater(1, l.depth(block) / E::kChunk);
+    const std::int64_t lines = raw ? l.kc : blocks_of(l.y_panel * std::int64_t{sizeof(Yp)}, kLine);
+    Ahead ahead{.stride = raw ? l.s.n * std::int64_t{sizeof(Y)} : kLine,
+                .lines = blocks_of(lines, chunks * (row_end - row_begin))};
     for (std::int64_t p = column_begin; p < column_end; ++p) {
       const Yp* panel = y + (p - column_begin) * l.y_panel;
       const std::int64_t column = p * kNr, width = lesser(kNr, l.s.n - column);
+      if (raw)
+        ahead.at = reinterpret_cast<const std::byte*>(static_cast<const Y*>(next) +
+                                                      (p - column_begin) * kNr);
+      else
+        ahead.at = p + 1 < column_end ? reinterpret_cast<const std::byte*>(panel + l.y_panel)
+                                      : static_cast<const std::byte*>(next);
+      Ahead now = ahead;
+      if (next == nullptr && (raw || p + 1 == column_end)) now.lines = 0;
       for (std::int64_t q = row_begin; q < row_end; ++q) {
         const std::int64_t row = l.row(q);
         pick_tile<E, E::kRows>(l.row(q + 1) - row)(
             groups, x + q * l.x_panel, panel, z + row * l.s.n + column, l.s.n, width, block > 0,
-            scales != nullptr ? scales + column : nullptr);
+            scales != nullptr ? scales + column : nullptr, now);
+        now.at += now.lines * chunks * now.stride;
       }
     }
   }
@@ -297,17 +323,22 @@ struct Packed {
           const std::int64_t p = i / row_tasks * l.nc, p_end = lesser(p + l.nc, l.columns);
           const std::int64_t q = i % row_tasks * l.mc, q_end = lesser(q + l.mc, l.panels);
           for (std::int64_t block = first; block < last; ++block) {
+            const bool more = block + 1 < last;
             const Yp* panels;
+            const void* next = nullptr;
             if (prepacked != nullptr) {
               panels = prepacked + (block * l.columns + p) * l.y_panel;
+              if (more) next = panels + l.columns * l.y_panel;
             } else if (l.shared) {
               panels = y_panels + ((block - first) * l.columns + p) * l.y_panel;
+              if (more) next = panels + l.columns * l.y_panel;
             } else {
               pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, p_end, own);
               panels = own;
+              if (more) next = y + (block + 1) * l.kc * l.s.n + p * kNr;
             }
-            compute(l, block, x_panels + (block - first) * l.panels * l.x_panel, panels, q, q_end,
-                    p, p_end, scales, z);
+            compute(l, block, x_panels + (block - first) * l.panels * l.x_panel, panels, next,
+                    prepacked == nullptr && !l.shared, q, q_end, p, p_end, scales, z);
           }
         }
       }
