@@ -1,15 +1,15 @@
 # roofline run on a made-up driver: several GPUs, MIG, a driver that is too old, programs for CPUs only.
 set -u
-roofline=$1/roofline
-fake_driver=$1/../tests/libfake_nvml.so
-. "$(dirname "${BASH_SOURCE[0]}")/fake_bin.sh"
-fake_driver=$(realpath "$fake_driver") roofline=$(realpath "$roofline")
+bin=$(realpath "$1")
+roofline=$bin/roofline
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/fake_bin.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failed=0
 fake_bin bench_ceilings bench_dot
-mkdir driver && ln -s "$fake_driver" driver/libnvidia-ml.so.1
+mkdir driver && ln -s "$bin/../tests/libfake_nvml.so" driver/libnvidia-ml.so.1
 export LD_LIBRARY_PATH=$work/driver
 unset CUDA_VISIBLE_DEVICES
 
