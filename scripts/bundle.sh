@@ -52,6 +52,11 @@ if ! cmake --install "$build" --component bundle --strip --prefix "$scratch/$nam
   echo "bundle.sh: cmake --install failed" >&2
   exit 2
 fi
+# run.sh uses these where the box's own do not serve; before those, they would keep libraries to
+# compare with from loading that need newer ones.
+mkdir -p "$scratch/$name/lib/fallback"
+find "$scratch/$name/lib" -maxdepth 1 \( -name 'libstdc++*' -o -name 'libgcc_s*' \) \
+  -exec mv -t "$scratch/$name/lib/fallback" {} +
 tar -C "$scratch" -czf "$out/$name.tar.gz.part" --owner=0 --group=0 "$name"
 mv "$out/$name.tar.gz.part" "$out/$name.tar.gz"
 

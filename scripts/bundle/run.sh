@@ -8,9 +8,15 @@ case $0 in
   *) root=$(pwd) ;;
 esac
 
+# No C++ runtime here, or an older one.
+if ! "$root/bin/bench_ceilings" --help >/dev/null 2>&1; then
+  LD_LIBRARY_PATH=$root/lib/fallback${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export LD_LIBRARY_PATH
+fi
+
 # An older glibc, or another processor: the loader's own lines, as one.
-if ! fault=$("$root/bin/roofline" --version 2>&1); then
-  echo "run.sh: the programs do not start on this machine:" $fault >&2
+if ! fault=$("$root/bin/bench_ceilings" --help 2>&1); then
+  echo "run.sh: the programs do not start on this machine:" $fault >&2  # unquoted: one line
   exit 2
 fi
 
