@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -377,7 +378,8 @@ class Runner {
 
   /// Leaves out of a row what tells nothing, and of a later sample what its first one says.
   static void shorten(json& row, bool later) {
-    for (const char* field : {"family_index", "per_family_instance_index", "run_name"}) {
+    for (const char* field :
+         {"family_index", "per_family_instance_index", "run_name", "repetition_index"}) {
       row.erase(field);
     }
     if (later) {
@@ -390,7 +392,9 @@ class Runner {
       });
     }
     for (auto& [field, value] : row.items()) {
-      if (value.is_number_float()) value = std::stod(fmt::format("{:.8g}", value.get<double>()));
+      if (!value.is_number_float()) continue;
+      const double number = value.get<double>();  // counts of bytes and FLOP are whole
+      if (number != std::floor(number)) value = std::stod(fmt::format("{:.6g}", number));
     }
   }
 

@@ -287,6 +287,7 @@ struct Packed {
             groups, x + q * l.x_panel, panel, z + row * l.s.n + column, l.s.n, width, block > 0,
             scales != nullptr ? scales + column : nullptr, now);
         now.at += now.lines * chunks * now.stride;
+        if ((q + 1 - row_begin) * now.lines * chunks >= lines) now.lines = 0;
       }
     }
   }
