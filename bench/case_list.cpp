@@ -41,10 +41,13 @@ std::vector<Entry> list_entries(const std::vector<std::string>& ops, const Optio
       for (const auto& kernel : kernels::all_kernels()) {
         if (kernel.op != info.name || kernel.gpu() != info.gpu) continue;
         if (!info.operation->supports(kernel, c)) continue;
+        std::string missing = kernels::missing(kernel.needs);
+        if (missing.empty() && options.shape.empty() && info.operation->unfit != nullptr)
+          missing = info.operation->unfit(kernel, c, caches);
         entries.push_back(
             {&kernel, c,
              std::string(kernel.op) + "/" + std::string(kernel.variant) + "/" + c.name(),
-             kernels::missing(kernel.needs)});
+             std::move(missing)});
       }
     }
   }

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <new>
+#include <thread>
 
 #include "bench/counters.hpp"
 #include "bench/nvml.hpp"
@@ -28,7 +30,24 @@ constexpr std::int64_t kMaxBatch = std::int64_t{1} << 24;
 
 /// Clocks have settled when neighbouring batches agree this well.
 constexpr double kSettled = 0.005;
-constexpr double kWarmUpFirst = 0.15, kWarmUpMost = 0.5, kWarmUpAgain = 0.02;
+
+/// What goes before a sample, and how long it is at least; seconds. A case says which by its key
+/// `hold`.
+struct Hold {
+  double pause = 0;                                         ///< idle
+  double warm_first = 0.15, warm_again = 0.02, most = 0.5;  ///< load: first sample, the others
+  double sample = 0;                                        ///< 0: what the command line says
+};
+/// A chip that has rested: neither heat nor the average that its power limit looks at counts yet.
+constexpr Hold kBurst = {.pause = 0.25, .sample = 0.1};
+/// Ten seconds of load before the first sample; the others come so soon after it, mostly with
+/// another probe's load in between, that half a second brings back that state.
+constexpr Hold kSustained = {.warm_first = 10, .warm_again = 0.5, .most = 10.5, .sample = 0.5};
+
+Hold hold_of(const kernels::Case& c) {
+  const std::string hold = c.text("hold");
+  return hold == "burst" ? kBurst : hold == "sustained" ? kSustained : Hold{};
+}
 
 struct Sample {
   double seconds, clock_hz;
@@ -100,8 +119,8 @@ std::int64_t calibrate(Session& session, GpuProblem& problem) {
   return batch;
 }
 
-/// Runs batches until the SM clock has settled, between `least` and kWarmUpMost seconds.
-void warm_up(Session& session, GpuProblem& problem, Bound& bound, double least) {
+/// Runs batches until the SM clock has settled, between `least` and `most` seconds.
+void warm_up(Session& session, GpuProblem& problem, Bound& bound, double least, double most) {
   const double start = NvmlSampler::now_s();
   double previous = kernels::kUnknown;
   for (;;) {
@@ -110,17 +129,18 @@ void warm_up(Session& session, GpuProblem& problem, Bound& bound, double least) 
     const double elapsed = NvmlSampler::now_s() - start;
     const bool settled =
         std::isnan(s.clock_hz) || std::abs(s.clock_hz - previous) <= kSettled * s.clock_hz;
-    if (elapsed >= kWarmUpMost || (elapsed >= least && settled)) return;
+    if (elapsed >= most || (elapsed >= least && settled)) return;
     previous = s.clock_hz;
   }
 }
 
-void measure_all(benchmark::State& state, Bound& bound) {
+void measure_all(benchmark::State& state, Bound& bound, const Hold& hold) {
   auto& problem = static_cast<GpuProblem&>(*bound.problem);
   Session& session = Session::get();
   const bool first = bound.next_call == 0;
   if (first) bound.batch = calibrate(session, problem);
-  warm_up(session, problem, bound, first ? kWarmUpFirst : kWarmUpAgain);
+  std::this_thread::sleep_for(std::chrono::duration<double>(hold.pause));
+  warm_up(session, problem, bound, first ? hold.warm_first : hold.warm_again, hold.most);
 
   const double from = NvmlSampler::now_s();
   double seconds = 0, cycles = 0, clocked_seconds = 0, calls = 0, launches = 0;
@@ -157,7 +177,7 @@ void run_gpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
       state.SkipWithError(("wrong result: " + bound.wrong).c_str());
       return;
     }
-    measure_all(state, bound);
+    measure_all(state, bound, hold_of(entry.instance));
   } catch (const kernels::BadInput& e) {
     state.SkipWithError(e.what());
   } catch (const kernels::cuda::Error& e) {
@@ -196,10 +216,12 @@ void add_gpu_context() {
 }
 
 void register_gpu(const Entry& entry, ProblemCache& cache, const kernels::Caches& gpu) {
-  benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry](benchmark::State& state) {
-    await_turn();
-    run_gpu(state, entry, cache, gpu);
-  })->UseManualTime();
+  auto* registered =
+      benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry](benchmark::State& state) {
+        await_turn();
+        run_gpu(state, entry, cache, gpu);
+      })->UseManualTime();
+  if (const double sample = hold_of(entry.instance).sample; sample > 0) registered->MinTime(sample);
 }
 
 }  // namespace bench

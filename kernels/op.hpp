@@ -112,6 +112,9 @@ struct Operation {
   bool (*supports)(const KernelInfo&, const Case&);
   /// Binds a variant to a case that it supports. Throws BadInput.
   std::unique_ptr<Problem> (*bind)(const KernelInfo&, const Case&, const Caches&);
+  /// Why a case that cases() lists cannot run on this machine (it does not fit), in words; empty if
+  /// it can. Null: whatever is listed can.
+  std::string (*unfit)(const KernelInfo&, const Case&, const Caches&) = nullptr;
 };
 
 }  // namespace kernels

@@ -130,6 +130,7 @@ std::string missing(Need need) {
     case Need::mkl:
       return peers::missing_mkl();
     case Need::sm80:
+    case Need::sm89:
     case Need::sm90a:
     case Need::cublaslt:
 #ifdef ROOFLINE_HAS_CUDA

@@ -25,6 +25,7 @@ enum class Need {
   onednn,
   mkl,
   sm80,
+  sm89,
   sm90a,
   cublaslt,
 };

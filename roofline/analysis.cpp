@@ -35,7 +35,7 @@ Analysis analyze_folder(const std::filesystem::path& folder, const CeilingContex
   const auto above = points_above(out.points);
   for (Ceiling& ceiling : out.ceilings.rows) {
     const auto found = above.find({ceiling.device, ceiling.id()});
-    if (found == above.end()) continue;
+    if (found == above.end() || !is_roof(ceiling)) continue;
     flag(ceiling, "below-kernel",
          fmt::format("{} is {:.1f} % above it", found->second->benchmark->name,
                      100 * (found->second->fraction_of_roof - 1)));
@@ -58,12 +58,13 @@ std::set<std::string> doubtful_probes(const Analysis& analysis) {
 }
 
 void write_tables(const Analysis& analysis, const std::filesystem::path& folder,
-                  const std::string& machine) {
+                  const CeilingContext& context) {
   ceilings_table(analysis.ceilings.rows).write(folder / "ceilings.csv");
-  sweep_table(analysis.ceilings.sweep, machine).write(folder / "sweep.csv");
-  roofline_table(analysis.points, machine).write(folder / "roofline.csv");
+  sweep_table(analysis.ceilings.sweep, context).write(folder / "sweep.csv");
+  roofline_table(analysis.points, context).write(folder / "roofline.csv");
   const auto predicted = predictions(analysis.points);
-  if (!predicted.empty()) prediction_table(predicted, machine).write(folder / "prediction.csv");
+  if (!predicted.empty())
+    prediction_table(predicted, context.machine).write(folder / "prediction.csv");
 }
 
 }  // namespace roofline

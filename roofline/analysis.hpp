@@ -28,6 +28,6 @@ std::set<std::string> doubtful_probes(const Analysis& analysis);
 /// ceilings.csv, sweep.csv and roofline.csv, and prediction.csv where a program was run. Throws
 /// BadInput naming the file that cannot be written.
 void write_tables(const Analysis& analysis, const std::filesystem::path& folder,
-                  const std::string& machine);
+                  const CeilingContext& context);
 
 }  // namespace roofline

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "roofline/ceilings.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
 #include "roofline/machine/dtype_names.hpp"
@@ -441,14 +442,20 @@ class Reader {
 
     out.flops = row.counter("flops");
     out.bytes = row.counter("bytes");
-    if (out.flops == 0 && out.bytes == 0) row.fail("counters 'flops' and 'bytes' are both 0");
+    const bool no_work = out.flops == 0 && out.bytes == 0;
+    if (no_work && out.kernel != "launch") row.fail("counters 'flops' and 'bytes' are both 0");
     out.working_set_bytes = row.optional_number("working_set_bytes");
+    if (const double launches = row.positive_number("launches"); !std::isnan(launches)) {
+      out.launches = launches;
+    }
     for (const std::string_view level : kLevels) {
       const std::string counter = fmt::format("bytes_{}", level);
       if (!row.raw().contains(counter)) continue;
       out.level_bytes.emplace_back(level, row.counter(counter));
     }
-    if (out.level_bytes.empty() && out.bytes > 0) {
+    // A GPU's probe that names no level lies between two, or on a link.
+    const bool nowhere = out.device == "gpu" && is_probe(out);
+    if (out.level_bytes.empty() && out.bytes > 0 && !nowhere) {
       out.level_bytes.emplace_back(
           defaults_.level.empty() ? level_that_holds(out, caches) : defaults_.level, out.bytes);
     }

@@ -50,12 +50,13 @@ struct Benchmark {
   std::vector<Surroundings> beside;   ///< of each of lived_times_s
   std::vector<bool> quiet_at;         ///< which of them are quiet; set by set_disturbed_apart()
   std::size_t quiet_samples = 0;      ///< how many of them
-  double flops = 0, bytes = 0;        ///< per call; not both zero
+  double flops = 0, bytes = 0;        ///< per call; not both zero but for launch, which has no work
   std::vector<std::pair<std::string, double>> level_bytes;  ///< inner levels first; never empty
                                                             ///< unless bytes is zero
   double working_set_bytes = kUnknownNumber;
   double clock_hz = kUnknownNumber;  ///< median over the samples that know it
   double power_w = kUnknownNumber;
+  double launches = 1;  ///< of kernels, per call; below 1 where calls share one
 
   /// The value of a key of the name; empty if it has none.
   std::string key(std::string_view name) const;

@@ -44,9 +44,11 @@ double rank(const std::string& resource, double value) {
 }
 
 std::string condition_of(const Benchmark& row, Moments moments) {
-  const std::string data = row.key("data");
-  const std::string when = moments == Moments::kQuiet ? "quiet" : "as-lived";
-  return data.empty() ? when : data + "+" + when;
+  std::string out;
+  for (const char* key : {"data", "hold"}) {
+    if (const std::string value = row.key(key); !value.empty()) out += value + "+";
+  }
+  return out + (moments == Moments::kQuiet ? "quiet" : "as-lived");
 }
 
 Ceiling ceiling_of(const Benchmark& row, Moments moments, std::string resource, std::string level,
@@ -270,17 +272,21 @@ void check_theory(Ceiling& row) {
   }
 }
 
+bool same(const Ceiling& a, const Ceiling& b) {
+  return a.device == b.device && a.dtype == b.dtype && a.id() == b.id();
+}
+
 /// Rows are sorted, so the levels of one sweep follow each other outwards.
 void check_order(std::vector<Ceiling>& rows) {
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const Ceiling& inner = rows[i - 1];
     Ceiling& outer = rows[i];
-    const auto same = [](const Ceiling& c) {
+    const auto sweep = [](const Ceiling& c) {
       return std::tie(c.device, c.resource, c.operation, c.dtype, c.exec_unit, c.threads,
                       c.condition);
     };
     if ((outer.resource != "bandwidth" && outer.resource != "latency") ||
-        same(inner) != same(outer)) {
+        sweep(inner) != sweep(outer)) {
       continue;
     }
     const double ratio =
@@ -294,16 +300,27 @@ void check_order(std::vector<Ceiling>& rows) {
 
 }  // namespace
 
-const Ceiling* under(std::span<const Ceiling> rows, const Ceiling& row,
-                     std::string_view condition) {
+bool is_roof(const Ceiling& row) {
+  return row.condition.find("zeros") == std::string::npos &&
+         row.condition.find("burst") == std::string::npos &&
+         row.condition.find("sustained") == std::string::npos;
+}
+
+const Ceiling* under(std::span<const Ceiling> rows, const Ceiling& row, std::string_view moments) {
+  const auto load = [](const Ceiling& c) {
+    return c.condition.substr(0, c.condition.find_last_of('+') + 1);
+  };
   const auto found = std::find_if(rows.begin(), rows.end(), [&](const Ceiling& other) {
-    return other.condition.ends_with(condition) && other.device == row.device &&
-           other.dtype == row.dtype && other.id() == row.id();
+    return other.condition.ends_with(moments) && load(other) == load(row) && same(other, row);
   });
   return found == rows.end() ? nullptr : &*found;
 }
 
 bool hidden(std::span<const Ceiling> rows, const Ceiling& row) {
+  if (!is_roof(row)) {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const Ceiling& other) { return is_roof(other) && same(other, row); });
+  }
   return !row.condition.ends_with("quiet") && under(rows, row, "quiet") != nullptr;
 }
 
@@ -375,7 +392,7 @@ Ceilings ceilings_from(const std::vector<Benchmark>& rows, const CeilingContext&
   std::stable_sort(out.rows.begin(), out.rows.end(),
                    [&](const Ceiling& a, const Ceiling& b) { return order(a) < order(b); });
   for (Ceiling& row : out.rows) {
-    row.machine = context.machine;
+    row.machine = context.machine_of(row.device);
     if (context.theory) row.theory_at_clock = context.theory(row);
     if (context.advertised) {
       const Advertised advertised = context.advertised(row);
@@ -420,11 +437,11 @@ CsvTable ceilings_table(const std::vector<Ceiling>& rows) {
   return table;
 }
 
-CsvTable sweep_table(const std::vector<SweepPoint>& rows, const std::string& machine) {
+CsvTable sweep_table(const std::vector<SweepPoint>& rows, const CeilingContext& context) {
   CsvTable table(kSweepColumns);
   for (const SweepPoint& row : rows) {
     table.add_row();
-    table.set("machine", machine);
+    table.set("machine", context.machine_of(row.device));
     table.set("device", row.device);
     table.set("resource", row.resource);
     table.set("level", row.level);

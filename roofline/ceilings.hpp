@@ -68,7 +68,12 @@ struct Advertised {
 /// What must be known of the machine besides its timings.
 struct CeilingContext {
   std::string machine;
+  std::string gpu;  ///< the GPU's name; empty if it is not known, and then its rows bear `machine`
   std::vector<machine::Cache> caches;  ///< of the CPU
+
+  const std::string& machine_of(std::string_view device) const {
+    return device == "gpu" && !gpu.empty() ? gpu : machine;
+  }
   /// Theory at the ceiling's clock_hz and threads; NaN where no table tells. May be empty.
   std::function<double(const Ceiling&)> theory;
   /// Independent multiplies that a core issues per cycle; NaN where no table tells.
@@ -100,16 +105,20 @@ std::string level_of_size(double size_bytes, int threads, std::span<const machin
 /// sweep holds the samples that count.
 Ceilings ceilings_from(const std::vector<Benchmark>& rows, const CeilingContext& context);
 
-/// The same ceiling under another condition: quiet or as-lived. Null if there is none.
-const Ceiling* under(std::span<const Ceiling> rows, const Ceiling& row, std::string_view condition);
-/// An as-lived row whose quiet one stands for the ceiling.
+/// Kernels run on random data, warmed up and not for long: a row on zeros, of a rested chip (burst)
+/// or after seconds of load (sustained) says what those are worth and is no roof.
+bool is_roof(const Ceiling& row);
+
+/// The same ceiling at other moments: quiet or as-lived. Null if there is none.
+const Ceiling* under(std::span<const Ceiling> rows, const Ceiling& row, std::string_view moments);
+/// A row beside another one that stands for the ceiling: as-lived beside quiet, no roof beside one.
 bool hidden(std::span<const Ceiling> rows, const Ceiling& row);
 
 /// Adds a verdict and its cause to a row.
 void flag(Ceiling& row, std::string_view verdict, std::string cause);
 
 CsvTable ceilings_table(const std::vector<Ceiling>& rows);
-CsvTable sweep_table(const std::vector<SweepPoint>& rows, const std::string& machine);
+CsvTable sweep_table(const std::vector<SweepPoint>& rows, const CeilingContext& context);
 /// Throws BadInput naming file, line and column.
 std::vector<Ceiling> read_ceilings(const std::filesystem::path& path);
 

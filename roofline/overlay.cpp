@@ -31,6 +31,7 @@ const Ceiling* compute_roof(const Benchmark& row, const std::vector<Ceiling>& ce
   const Ceiling* best = nullptr;
   for (const Ceiling& ceiling : ceilings) {
     if (!serves(ceiling, row, "compute") || ceiling.dtype != row.roof_dtype) continue;
+    if (!is_roof(ceiling)) continue;
     if (!best || ceiling.value() > best->value()) best = &ceiling;
     if (ceiling.exec_unit == row.exec_unit && (!own || ceiling.value() > own->value())) {
       own = &ceiling;
@@ -51,7 +52,8 @@ const Ceiling* bandwidth_roof(const Benchmark& row, std::string_view level,
   return best;
 }
 
-/// Launch or start-up time; 0 where none is known, as on a CPU.
+/// Launch or start-up time of a call, at the best rate of launches seen; 0 where none is known, as
+/// on a CPU.
 double launch_time(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
   double best = kUnknownNumber;
   for (const Ceiling& ceiling : ceilings) {
@@ -60,7 +62,7 @@ double launch_time(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
       best = std::fmin(best, ceiling.value());
     }
   }
-  return std::isnan(best) ? 0 : best;
+  return std::isnan(best) ? 0 : best * row.launches;
 }
 
 /// NaN where either side is unknown.
@@ -225,12 +227,12 @@ std::vector<Point> overlay(const std::vector<Benchmark>& rows,
   return out;
 }
 
-CsvTable roofline_table(const std::vector<Point>& points, const std::string& machine) {
+CsvTable roofline_table(const std::vector<Point>& points, const CeilingContext& context) {
   CsvTable table(kRooflineColumns);
   for (const Point& point : points) {
     const Benchmark& row = *point.benchmark;
     table.add_row();
-    table.set("machine", machine);
+    table.set("machine", context.machine_of(row.device));
     table.set("device", row.device);
     table.set("scope", row.scope);
     table.set("parent", row.parent);

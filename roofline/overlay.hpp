@@ -35,7 +35,8 @@ struct Point {
 /// Probes are left out: they are the ceilings. Formulas: model.hpp.
 ///
 /// The compute roof C is the ceilings row of the same device, roof_dtype, exec_unit and (on a CPU)
-/// threads; where the row's unit is unknown or has no such ceiling, the best unit of that dtype.
+/// threads that is_roof(); where the row's unit is unknown or has no such ceiling, the best unit of
+/// that dtype.
 /// The bandwidth roof W of a level is its fastest `read` row with the same threads. A ceiling that
 /// is known only as advertised (a spec chip) serves in place of a measured one.
 ///
@@ -44,6 +45,6 @@ struct Point {
 std::vector<Point> overlay(const std::vector<Benchmark>& rows,
                            const std::vector<Ceiling>& ceilings);
 
-CsvTable roofline_table(const std::vector<Point>& points, const std::string& machine);
+CsvTable roofline_table(const std::vector<Point>& points, const CeilingContext& context);
 
 }  // namespace roofline

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "roofline/machine/processor.hpp"
+
 namespace roofline {
 namespace {
 
@@ -34,6 +36,10 @@ double gpu_theory(const Ceiling& c, const specs::Chip* chip, const json& facts) 
   if (c.resource == "bandwidth" && c.level == "HBM") {
     return 2 * number(facts, "memory_clock_max_hz") * number(facts, "memory_bus_bits") / 8;
   }
+  // 32 banks of 4 bytes an SM, for L1 hits and shared memory alike, on every chip since sm_70.
+  if (c.resource == "bandwidth" && c.level == "L1" && c.operation == "read") {
+    return chip && chip->sms > 0 ? 128 * chip->sms * c.clock_hz : kUnknownNumber;
+  }
   const specs::Peak* peak =
       chip && c.resource == "compute" ? chip->peak(c.dtype, c.exec_unit) : nullptr;
   if (!peak || chip->sms == 0) return kUnknownNumber;
@@ -50,6 +56,7 @@ CeilingContext context_of(const machine::Machine& machine, const std::string& gp
       name.is_string() ? specs::chip_of_device(name.get<std::string>()) : nullptr;
   CeilingContext context;
   context.machine = machine.name;
+  if (name.is_string()) context.gpu = machine::plain_name(name.get<std::string>());
   context.caches = machine.caches;
   // Multiplies go where scalar multiply-adds go, two FLOP each.
   if (core) context.issue_per_cycle = core->flops_per_cycle("f32", "scalar") / 2;

@@ -110,7 +110,7 @@ class Runner {
       trace_.sample(progress_->elapsed_s(), group->name);
       trace_.write();
       if (progress_->elapsed_s() >= tables_due_s_) {
-        write_tables(analyze_folder(folder_.path(), machine_), folder_.path(), machine_.machine);
+        write_tables(analyze_folder(folder_.path(), machine_), folder_.path(), machine_);
         tables_due_s_ = progress_->elapsed_s() + kTablesEvery_s;
       }
     }
@@ -575,7 +575,7 @@ int run(const RunOptions& options) {
                       plan.groups.size());
 
   const Analysis analysis = analyze_folder(folder->path(), context);
-  write_tables(analysis, folder->path(), context.machine);
+  write_tables(analysis, folder->path(), context);
   fmt::print("{}\n\n{}\n{}", machine.name, ceilings_summary(analysis.ceilings.rows),
              kernels_summary(analysis.points));
   const std::string steps = prediction_summary(predictions(analysis.points));

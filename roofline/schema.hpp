@@ -18,7 +18,7 @@ struct Column {
 
 /// One row per limit of the machine.
 inline constexpr Column kCeilingsColumns[] = {
-    {"machine", "", "CPU or GPU model and core count"},
+    {"machine", "", "CPU model and core count; of GPU rows the GPU's model"},
     {"device", "", "cpu or gpu"},
     {"resource", "", "compute, bandwidth, latency or link"},
     {"level", "", "L1, L2, L3, DRAM, HBM, or the link's name; empty for compute"},

@@ -14,7 +14,9 @@ namespace kernels::attention {
 
 struct Shape {
   std::int64_t batch, context, heads, kv_heads, head_dim;
-  std::int64_t page = 0;  ///< tokens a page; 0: contiguous
+  std::int64_t page = 0;    ///< tokens a page; 0: contiguous
+  bool ragged = false;      ///< sequences of several lengths, `context` the longest (GPU only)
+  std::int64_t tokens = 0;  ///< where ragged: of all sequences together
 };
 
 /// A call's arguments. The cache is a pool of pages [page][kv_head][token in page][head_dim], K and
@@ -63,10 +65,11 @@ inline constexpr double kExpError = 4e-7;
 /// 4 b N S H: a multiply and an add for each score and each value. Softmax is not counted.
 /// Bytes: the cache and its scales, the block table, q and out, each once.
 constexpr Cost cost(const Shape& s, int element_bytes, int scale_bytes) {
-  const double rows = 2.0 * s.batch * s.kv_heads * s.context;
+  const double tokens = s.ragged ? 1.0 * s.tokens : 1.0 * s.batch * s.context;
+  const double rows = 2.0 * s.kv_heads * tokens;
   const double queries = 2.0 * s.batch * s.heads * s.head_dim * 4;
   const double table = s.page > 0 ? 4.0 * s.batch * ((s.context + s.page - 1) / s.page) : 0.0;
-  return {4.0 * s.batch * s.heads * s.context * s.head_dim,
+  return {4.0 * s.heads * tokens * s.head_dim,
           rows * (s.head_dim * element_bytes + scale_bytes) + table + queries};
 }
 

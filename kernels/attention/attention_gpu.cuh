@@ -10,6 +10,10 @@ namespace kernels::attention {
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 inline constexpr float kLog2E = 1.4426950408889634f;
 
+__device__ __forceinline__ int length_of(const GpuArguments& a, int sequence) {
+  return a.lengths == nullptr ? a.context : a.lengths[sequence];
+}
+
 /// Row of K and V (and of the scales) that holds a token.
 __device__ __forceinline__ std::int64_t row_of(const GpuArguments& a, int sequence, int kv_head,
                                                int token) {

@@ -12,6 +12,7 @@ namespace kernels::attention {
 /// contiguous is one page of `context` tokens a sequence, in order.
 struct GpuArguments {
   int batch, context, heads, kv_heads;
+  const std::int32_t* lengths;  ///< [batch], at most `context`; null: all have that many tokens
   int page_tokens, sequence_pages;
   const std::int32_t* table;  ///< [batch][sequence_pages]; null: in order
   const float* q;             ///< [batch][heads][head_dim]
@@ -38,11 +39,14 @@ struct GpuLaunches {
 };
 
 struct GpuKernel {
-  GpuLaunches f32, bf16, s8;
+  GpuLaunches f32, bf16, f16, e4m3, s8;
   bool splits = false;  ///< cuts the context into chunks
   /// Query heads that share one read of the cache, by bytes of an element; 1: none.
   int (*shared_heads)(int element_bytes) = nullptr;
   double max_bytes = 0;  ///< largest cache that is offered; 0: any
+  /// Scores and values on tensor cores in the cache's type (int8 in bf16, e4m3 in f16): queries and
+  /// weights are rounded to it.
+  bool tensor_cores = false;
 };
 
 }  // namespace kernels::attention

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kernels/attention/attention.hpp"
+#include "kernels/attention/attention_cases.hpp"
 #include "kernels/attention/attention_gpu.hpp"
 #include "kernels/cuda/fill.hpp"
 #include "kernels/cuda/problem.hpp"
@@ -22,32 +22,15 @@ using cuda::Memory;
 using cuda::Type;
 using cuda::Values;
 
-constexpr std::int64_t kPage = 16;
 /// Multiply-adds that the oracle does at most; beyond it takes a sample of the heads.
 constexpr double kOracleMacs = 4e8;
 /// Uniform keys in [-1, 1) and queries in [-6, 6): scores of deviation 2.
 constexpr float kQueryAmplitude = 6;
 constexpr std::uint64_t kSeedQ = 1, kSeedK = 2, kSeedV = 3, kSeedKScale = 4, kSeedVScale = 5;
 
-Shape shape_of(const Case& c) {
-  constexpr std::array kKeys = {"batch",    "context", "heads", "kv_heads",
-                                "head_dim", "layout",  "page",  "temp"};
-  for (const auto& [key, value] : c.keys)
-    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
-      throw BadInput("shape: attention has no '" + key +
-                     "' (known: batch, context, heads, kv_heads, head_dim, layout, page, temp)");
-  Shape s{.batch = c.size("batch"),
-          .context = c.size("context"),
-          .heads = c.size("heads"),
-          .kv_heads = c.size("kv_heads"),
-          .head_dim = c.size("head_dim")};
-  const std::string layout = c.text("layout", "contiguous");
-  if (layout != "contiguous" && layout != "paged")
-    throw BadInput("shape: layout:" + layout + " (known: contiguous, paged)");
-  if (layout == "paged") s.page = c.text("page").empty() ? kPage : c.size("page");
-  if (s.heads % s.kv_heads != 0)
-    throw BadInput("shape: heads:" + std::to_string(s.heads) +
-                   " is not a multiple of kv_heads:" + std::to_string(s.kv_heads));
+/// Throws BadInput also for what 32-bit indices do not reach.
+Shape gpu_shape_of(const Case& c) {
+  const Shape s = shape_of(c);
   if (s.context > 1 << 24) throw BadInput("shape: context:" + c.text("context") + " is too large");
   if (s.batch * s.heads > 1 << 17)
     throw BadInput("shape: batch:" + c.text("batch") + " times heads is too large");
@@ -58,6 +41,8 @@ GpuLaunch launch_of(const KernelInfo& info, Type type, std::int64_t head_dim) {
   const auto& kernel = *static_cast<const GpuKernel*>(info.table);
   const GpuLaunches none, &launches = type == Type::f32    ? kernel.f32
                                       : type == Type::bf16 ? kernel.bf16
+                                      : type == Type::f16  ? kernel.f16
+                                      : type == Type::e4m3 ? kernel.e4m3
                                       : type == Type::s8   ? kernel.s8
                                                            : none;
   return head_dim == 64 ? launches.dim_64 : head_dim == 128 ? launches.dim_128 : nullptr;
@@ -67,12 +52,51 @@ float scale_value(std::uint64_t seed, std::int64_t row) {
   return (1.0f + 0.5f * random_value<float>(seed, row)) / 127;
 }
 
+/// A key as its type holds it, written to `to` as well.
+double store(Type type, float x, void* to) {
+  const auto put = [&](auto value) {
+    std::memcpy(to, &value, sizeof value);
+    return cuda::load_as_double(type, to, 0);
+  };
+  switch (type) {
+    case Type::bf16:
+      return put(bf16(x));
+    case Type::f16:
+      return put(__float2half_rn(x));
+    case Type::e4m3:
+      return put(__nv_fp8_e4m3(x));
+    case Type::s8:
+      return put(static_cast<std::int8_t>(std::clamp(std::round(x), -127.0f, 127.0f)));
+    default:
+      return put(x);
+  }
+}
+
 template <class T>
 Memory upload(const std::vector<T>& host) {
   Memory memory = cuda::allocate(host.size() * sizeof(T));
   CUDA_CHECK(
       cudaMemcpy(memory.get(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
   return memory;
+}
+
+/// Rows of K and V in one copy of the cache, and bytes of device memory for all copies.
+struct Size {
+  std::int64_t page_tokens, sequence_pages, rows, slots;
+  double bytes;
+};
+Size size_of(const Shape& s, Type type, bool cold, const Caches& caches) {
+  const int scale_bytes = type == Type::s8 ? 4 : 0;
+  Size out{};
+  out.slots =
+      cold ? cuda::cold_slots(attention::cost(s, cuda::size_of(type), scale_bytes).bytes, caches)
+           : 1;
+  out.page_tokens = s.page > 0 ? s.page : s.context;
+  out.sequence_pages = (s.context + out.page_tokens - 1) / out.page_tokens;
+  out.rows = s.batch * out.sequence_pages * s.kv_heads * out.page_tokens;
+  const double row_bytes = 2.0 * (s.head_dim * cuda::size_of(type) + scale_bytes);
+  out.bytes = row_bytes * static_cast<double>(out.rows * out.slots);
+  return out;
 }
 
 /// The first and the last token and both sides of the first page's edge point along their queries,
@@ -84,15 +108,15 @@ class GpuAttention final : public cuda::GpuProblem {
         type_(cuda::parse_type("attention", c.dtype)),
         case_(c),
         caches_(caches),
-        shape_(shape_of(c)),
+        shape_(gpu_shape_of(c)),
         launch_(launch_of(info, type_, shape_.head_dim)) {
     const Shape& s = shape_;
-    slots_ = c.cold() ? cuda::cold_slots(cost().bytes, caches) : 1;
-    page_tokens_ = s.page > 0 ? s.page : s.context;
-    sequence_pages_ = (s.context + page_tokens_ - 1) / page_tokens_;
-    rows_ = s.batch * sequence_pages_ * s.kv_heads * page_tokens_;
-    const double row_bytes = 2.0 * (s.head_dim * cuda::size_of(type_) + (scaled() ? 4 : 0));
-    cuda::require_device_memory(row_bytes * static_cast<double>(rows_ * slots_), caches);
+    const Size size = size_of(s, type_, c.cold(), caches);
+    slots_ = size.slots;
+    page_tokens_ = size.page_tokens;
+    sequence_pages_ = size.sequence_pages;
+    rows_ = size.rows;
+    cuda::require_device_memory(size.bytes, caches);
     split();
 
     if (s.page > 0) {
@@ -101,6 +125,12 @@ class GpuAttention final : public cuda::GpuProblem {
       for (std::size_t i = table_host_.size() - 1; i > 0; --i)
         std::swap(table_host_[i], table_host_[hash(7, i) % (i + 1)]);
       table_ = upload(table_host_);
+    }
+    if (s.ragged) {
+      std::vector<std::int32_t> lengths(s.batch);
+      for (std::int64_t b = 0; b < s.batch; ++b)
+        lengths[b] = static_cast<std::int32_t>(length_of(s, b));
+      lengths_ = upload(lengths);
     }
     std::vector<float> q(outputs());
     for (std::int64_t i = 0; i < outputs(); ++i) q[i] = query(i);
@@ -153,7 +183,7 @@ class GpuAttention final : public cuda::GpuProblem {
   LevelBytes traffic() const override {
     const Shape& s = shape_;
     const double cache =
-        2.0 * static_cast<double>(s.batch * s.kv_heads * s.context) *
+        2.0 * static_cast<double>(s.kv_heads * (s.ragged ? s.tokens : s.batch * s.context)) *
         static_cast<double>(s.head_dim * cuda::size_of(type_) + (scaled() ? 4 : 0));
     const double reads = std::ceil(static_cast<double>(s.heads / s.kv_heads) /
                                    kernel_.shared_heads(cuda::size_of(type_)));
@@ -163,7 +193,10 @@ class GpuAttention final : public cuda::GpuProblem {
   }
 
   double working_set_bytes() const override { return cost().bytes * static_cast<double>(slots_); }
-  std::pair<std::string, std::string> exec_unit() const override { return {"cuda-core", "f32"}; }
+  std::pair<std::string, std::string> exec_unit() const override {
+    if (kernel_.tensor_cores) return {"mma", in_bf16() ? "bf16" : "f16"};
+    return {"cuda-core", "f32"};
+  }
 
  private:
   struct Cache {
@@ -201,27 +234,28 @@ class GpuAttention final : public cuda::GpuProblem {
     const Shape& s = shape_;
     const std::int64_t group = s.heads / s.kv_heads;
     // A key f q scores f |q|^2 / sqrt(head_dim), with |q|^2 = amplitude^2 / 3 * head_dim.
-    const double wanted = std::max(1.0, std::log(static_cast<double>(s.context)) - 1);
-    const double along = wanted / (kQueryAmplitude * kQueryAmplitude / 3 *
-                                   std::sqrt(static_cast<double>(s.head_dim)));
-    for (std::int64_t b = 0; b < s.batch; ++b)
+    const std::int64_t page = s.page > 0 ? s.page : kPage;
+    std::vector<std::byte> element(cuda::size_of(type_));
+    for (std::int64_t b = 0; b < s.batch; ++b) {
+      const std::int64_t length = length_of(s, b);
+      const double wanted = std::max(1.0, std::log(static_cast<double>(length)) - 1);
+      const double along = wanted / (kQueryAmplitude * kQueryAmplitude / 3 *
+                                     std::sqrt(static_cast<double>(s.head_dim)));
       for (std::int64_t h = 0; h < s.kv_heads; ++h)
-        for (const std::int64_t token : {std::int64_t{0}, kPage - 1, kPage, s.context - 1}) {
-          if (token >= s.context) continue;
+        for (const std::int64_t token : {std::int64_t{0}, page - 1, page, length - 1}) {
+          if (token >= length) continue;
           const std::int64_t row = row_of(b, h, token);
           std::vector<double> key(s.head_dim);
           for (std::int64_t d = 0; d < s.head_dim; ++d) {
             double x = 0;
             for (std::int64_t g = 0; g < group; ++g)
               x += along * query(((b * s.kv_heads + h) * group + g) * s.head_dim + d);
-            if (type_ == Type::bf16) x = static_cast<double>(bf16(static_cast<float>(x)));
-            if (type_ == Type::f32) x = static_cast<float>(x);
-            if (scaled())
-              x = std::clamp(std::round(x / scale_value(kSeedKScale, row)), -127.0, 127.0);
-            key[d] = x;
+            if (scaled()) x /= scale_value(kSeedKScale, row);
+            key[d] = store(type_, static_cast<float>(x), element.data());
           }
           marks_[row] = std::move(key);
         }
+    }
   }
 
   /// The keys of a row, without their scale.
@@ -241,15 +275,8 @@ class GpuAttention final : public cuda::GpuProblem {
     cuda::fill(type_, cache.v.get(), {1, n, n}, kSeedV, Values::random);
     for (const auto& [row, key] : marks_) {
       std::vector<std::byte> bytes(shape_.head_dim * e);
-      for (std::int64_t d = 0; d < shape_.head_dim; ++d) {
-        const auto x = static_cast<float>(key[d]);
-        const bf16 half(x);
-        const auto byte = static_cast<std::int8_t>(x);
-        const void* from = type_ == Type::f32    ? static_cast<const void*>(&x)
-                           : type_ == Type::bf16 ? static_cast<const void*>(&half)
-                                                 : static_cast<const void*>(&byte);
-        std::memcpy(&bytes[d * e], from, e);
-      }
+      for (std::int64_t d = 0; d < shape_.head_dim; ++d)
+        store(type_, static_cast<float>(key[d]), &bytes[d * e]);
       CUDA_CHECK(cudaMemcpy(cuda::as<std::byte>(cache.k) + row * shape_.head_dim * e, bytes.data(),
                             bytes.size(), cudaMemcpyHostToDevice));
     }
@@ -272,6 +299,7 @@ class GpuAttention final : public cuda::GpuProblem {
             .context = static_cast<int>(s.context),
             .heads = static_cast<int>(s.heads),
             .kv_heads = static_cast<int>(s.kv_heads),
+            .lengths = cuda::as<const std::int32_t>(lengths_),
             .page_tokens = static_cast<int>(page_tokens_),
             .sequence_pages = static_cast<int>(sequence_pages_),
             .table = cuda::as<const std::int32_t>(table_),
@@ -292,27 +320,32 @@ class GpuAttention final : public cuda::GpuProblem {
     const Shape& s = shape_;
     const std::int64_t b = head / s.heads, kv_head = head % s.heads / (s.heads / s.kv_heads);
     const double scale = 1 / std::sqrt(static_cast<double>(s.head_dim));
-    std::vector<double> p(s.context), q(s.head_dim), keys(s.head_dim);
+    const std::int64_t length = length_of(s, b);
+    std::vector<double> p(length), q(s.head_dim), keys(s.head_dim);
     for (std::int64_t d = 0; d < s.head_dim; ++d) q[d] = query(head * s.head_dim + d);
     double max = -std::numeric_limits<double>::infinity(), score_error = 0;
-    for (std::int64_t t = 0; t < s.context; ++t) {
+    const double rounding = kernel_.tensor_cores ? half_unit() : 0;
+    for (std::int64_t t = 0; t < length; ++t) {
       const std::int64_t row = row_of(b, kv_head, t);
       keys_of(row, keys);
-      double dot = 0, magnitude = 0;
+      double dot = 0, magnitude = 0, squares = 0;
       for (std::int64_t d = 0; d < s.head_dim; ++d) {
         const double term = q[d] * keys[d];
         dot += term;
         magnitude += std::abs(term);
+        squares += term * term;
       }
       const double factor = scaled() ? scale * scale_value(kSeedKScale, row) : scale;
       p[t] = dot * factor;
       max = std::max(max, p[t]);
-      score_error = std::max(score_error, magnitude * factor);
+      const double error =
+          (walk(s.head_dim) + 8) * kEps * magnitude + walk(1) * rounding * std::sqrt(squares);
+      score_error = std::max(score_error, error * factor);
     }
     double sum = 0;
     for (double& x : p) sum += x = std::exp(x - max);
     std::vector<double> out(s.head_dim), magnitude(s.head_dim);
-    for (std::int64_t t = 0; t < s.context; ++t) {
+    for (std::int64_t t = 0; t < length; ++t) {
       const std::int64_t row = row_of(b, kv_head, t);
       const double weight = p[t] / sum * (scaled() ? scale_value(kSeedVScale, row) : 1.0f);
       for (std::int64_t d = 0; d < s.head_dim; ++d) {
@@ -322,7 +355,10 @@ class GpuAttention final : public cuda::GpuProblem {
         magnitude[d] += std::abs(term);
       }
     }
-    const double relative = tolerance(score_error);
+    // As on the CPU (attention_op.cpp): a score's error moves its weight, numerator and denominator
+    // alike, and both sums run over the context, each a random walk three deviations wide. exp2f is
+    // good to 2 units in the last place, after a product with log2(e) that rounds the query again.
+    const double relative = 2 * (score_error + 4 * kEps + rounding) + 2 * (walk(length) + 8) * kEps;
     for (std::int64_t d = 0; d < s.head_dim; ++d) {
       const float g = got[head * s.head_dim + d];
       if (!(std::abs(g - out[d]) <= relative * magnitude[d]))
@@ -333,16 +369,11 @@ class GpuAttention final : public cuda::GpuProblem {
     return {};
   }
 
-  /// Allowed error of an output as a share of sum_t p_t |v_t|, as on the CPU (attention_op.cpp): a
-  /// score's rounding errors move its weight, and both sums run over the context, each a random
-  /// walk three deviations wide. exp2f is good to 2 units in the last place, after a product with
-  /// log2(e) that rounds the query once more.
-  double tolerance(double score_magnitude) const {
-    constexpr double kEps = 0x1p-24, kExp = 4 * kEps;
-    const auto walk = [](double n) { return 3 * std::sqrt(n); };
-    const double score = (walk(static_cast<double>(shape_.head_dim)) + 8) * kEps * score_magnitude;
-    return 2 * (score + kExp) + 2 * (walk(static_cast<double>(shape_.context)) + 8) * kEps;
-  }
+  static constexpr double kEps = 0x1p-24;
+  static double walk(std::int64_t n) { return 3 * std::sqrt(static_cast<double>(n)); }
+  /// What tensor cores multiply in, and half a unit of its last place.
+  bool in_bf16() const { return type_ == Type::bf16 || type_ == Type::s8; }
+  double half_unit() const { return in_bf16() ? 0x1p-9 : 0x1p-12; }
 
   const GpuKernel& kernel_;
   Type type_;
@@ -354,14 +385,14 @@ class GpuAttention final : public cuda::GpuProblem {
   std::int64_t chunk_ = 0, chunks_ = 1;
   std::vector<std::int32_t> table_host_;
   std::unordered_map<std::int64_t, std::vector<double>> marks_;  ///< keys set by hand, by row
-  Memory table_, q_, out_, partial_sums_, partial_stats_;
+  Memory table_, lengths_, q_, out_, partial_sums_, partial_stats_;
   std::vector<Cache> caches_of_;  ///< one of each slot, with the same values
 };
 
 bool supports(const KernelInfo& info, const Case& c) {
   const auto& kernel = *static_cast<const GpuKernel*>(info.table);
   const Type type = cuda::parse_type("attention", c.dtype);
-  const Shape s = shape_of(c);
+  const Shape s = gpu_shape_of(c);
   if (kernel.max_bytes > 0 && attention::cost(s, cuda::size_of(type), 0).bytes > kernel.max_bytes)
     return false;
   return launch_of(info, type, s.head_dim) != nullptr;
@@ -371,72 +402,73 @@ std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Cache
   return std::make_unique<GpuAttention>(info, c, caches);
 }
 
-Case make_case(const char* dtype, const Shape& s, bool cold, bool quick = false) {
-  Case c{.dtype = dtype,
-         .keys = {{"batch", std::to_string(s.batch)},
-                  {"context", std::to_string(s.context)},
-                  {"heads", std::to_string(s.heads)},
-                  {"kv_heads", std::to_string(s.kv_heads)},
-                  {"head_dim", std::to_string(s.head_dim)},
-                  {"layout", s.page > 0 ? "paged" : "contiguous"}},
-         .quick = quick};
-  if (s.page > 0) c.keys.emplace_back("page", std::to_string(s.page));
-  c.keys.emplace_back("temp", cold ? "cold" : "warm");
-  return c;
+std::string unfit(const KernelInfo&, const Case& c, const Caches& caches) {
+  const Type type = cuda::parse_type("attention", c.dtype);
+  return cuda::device_memory_missing(size_of(shape_of(c), type, c.cold(), caches).bytes, caches);
 }
 
-constexpr const char* kTypes[] = {"f32", "bf16", "s8"};
+constexpr const char* kTypes[] = {"f32", "bf16", "f16", "e4m3", "s8"};
 
-std::vector<Case> cases(const Caches& caches) {
+/// Around 32 / 8 heads of 128; the other settings a few at a time. What does not fit this GPU is
+/// listed all the same (unfit()).
+std::vector<Case> cases(const Caches&) {
   std::vector<Case> all;
-  // A cache larger than this says nothing that a smaller one does not.
-  double limit = 9e9;
-  if (caches.memory > 0) limit = std::min(limit, 0.35 * static_cast<double>(caches.memory));
-  for (const char* dtype : kTypes) {
-    const std::string type = dtype;
-    const int bytes = cuda::size_of(cuda::parse_type("attention", type));
-    const auto add = [&](const Shape& s, bool cold, bool quick = false) {
-      if (attention::cost(s, bytes, 4).bytes <= limit)
-        all.push_back(make_case(dtype, s, cold, quick));
+  for (const std::string type : kTypes) {
+    const auto add = [&](const Shape& s, bool cold = true, bool quick = false) {
+      Case c = make_case(type.c_str(), s, cold ? "cold" : "warm", 1);
+      c.quick = quick;
+      all.push_back(std::move(c));
     };
-    for (const std::int64_t kv_heads : {8, 32})
-      for (const std::int64_t page : {std::int64_t{0}, kPage})
-        for (const std::int64_t batch : {1, 8, 32})
-          for (const std::int64_t context : {512, 2048, 8192, 32768}) {
-            const Shape s{.batch = batch,
-                          .context = context,
-                          .heads = 32,
-                          .kv_heads = kv_heads,
-                          .head_dim = 128,
-                          .page = page};
-            const bool quick = type != "f32" && kv_heads == 8 && context == 8192 && batch != 8 &&
-                               (page == 0 || type == "bf16");
-            add(s, true, quick);
-          }
-    // N / K = 8, head size 64, and a cache that stays in L2.
-    add({.batch = 8, .context = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128}, true);
-    add({.batch = 8, .context = 8192, .heads = 32, .kv_heads = 8, .head_dim = 64}, true);
-    add({.batch = 1, .context = 2048, .heads = 32, .kv_heads = 8, .head_dim = 128}, false,
-        type == "bf16");
+    const auto shape = [](std::int64_t batch, std::int64_t context) {
+      return Shape{.batch = batch, .context = context, .heads = 32, .kv_heads = 8, .head_dim = 128};
+    };
+    for (const std::int64_t batch : {1, 8, 32, 128, 256})
+      for (const std::int64_t context : {512, 2048, 8192, 32768, 131072}) {
+        if (type == "f32" && (batch > 32 || context > 32768)) continue;
+        const bool quick = type != "f32" && context == 8192 && (batch == 1 || batch == 32);
+        add(shape(batch, context), true, quick);
+      }
+    for (const std::int64_t batch : {1, 8, 32})
+      for (const std::int64_t page : {16, 64}) {
+        Shape s = shape(batch, 8192);
+        s.page = page;
+        add(s, true, type == "bf16" && batch == 32 && page == 16);
+        s.ragged = true;
+        if (batch > 1) add(s, true, type == "bf16" && batch == 32 && page == 16);
+      }
+    // N / K = 1, 8 and 16 beside 4, and heads of 64.
+    for (const auto& [heads, kv_heads] : {std::pair{32, 32}, {64, 8}, {128, 8}})
+      for (const std::int64_t batch : {1, 32}) {
+        Shape s = shape(batch, 8192);
+        s.heads = heads, s.kv_heads = kv_heads;
+        add(s, true, type == "bf16" && batch == 32 && heads != 64);
+      }
+    for (const std::int64_t batch : {1, 8, 32}) {
+      Shape s = shape(batch, 8192);
+      s.head_dim = 64;
+      add(s);
+    }
+    add(shape(1, 2048), false, type == "bf16");  // stays in L2
   }
   return all;
 }
 
-/// Lengths around the tokens of a step, a page and a chunk; groups of 1, 3, 4, 8 and 16.
+/// Lengths around the tokens of a step, a page and a chunk; groups of 1, 3, 4, 8, 16 and 17.
 std::vector<Case> test_cases() {
   std::vector<Case> all;
   for (const char* dtype : kTypes)
     for (const std::int64_t page : {std::int64_t{0}, kPage}) {
       const auto add = [&](std::int64_t batch, std::int64_t context, std::int64_t heads,
-                           std::int64_t kv_heads, std::int64_t head_dim) {
+                           std::int64_t kv_heads, std::int64_t head_dim, bool ragged = false) {
         all.push_back(make_case(dtype,
                                 {.batch = batch,
                                  .context = context,
                                  .heads = heads,
                                  .kv_heads = kv_heads,
                                  .head_dim = head_dim,
-                                 .page = page},
-                                false));
+                                 .page = page,
+                                 .ragged = ragged},
+                                "warm", 1));
       };
       for (const std::int64_t context : {1, 2, 7, 15, 16, 17, 33, 63, 64, 65, 127, 511, 1025, 4099})
         add(1, context, 4, 1, context % 2 == 0 ? 64 : 128);
@@ -444,12 +476,19 @@ std::vector<Case> test_cases() {
       add(2, 300, 6, 2, 128);
       add(2, 300, 16, 2, 64);
       add(1, 300, 16, 1, 128);
+      add(1, 100, 17, 1, 64);
+      add(5, 300, 8, 2, 128, true);
     }
+  for (const std::int64_t page : {1, 5, 64})
+    all.push_back(make_case(
+        "bf16",
+        {.batch = 2, .context = 333, .heads = 8, .kv_heads = 2, .head_dim = 128, .page = page},
+        "warm", 1));
   return all;
 }
 
 }  // namespace
 
-extern const Operation gpu_operation = {cases, test_cases, supports, bind};
+extern const Operation gpu_operation = {cases, test_cases, supports, bind, unfit};
 
 }  // namespace kernels::attention

@@ -3,7 +3,11 @@
 // online softmax of its own; they meet at the end.
 #pragma once
 
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/attention/attention_gpu.cuh"
 #include "kernels/cuda/ptx.cuh"
@@ -41,7 +45,7 @@ __global__ void __launch_bounds__(kSplitWarps * 32) split_kernel(GpuArguments a)
   if (item >= a.batch * a.kv_heads * sets) return;
   const int set = item % sets, kv_head = item / sets % a.kv_heads;
   const int sequence = item / sets / a.kv_heads;
-  const int begin = chunk * a.chunk, end = min(a.context, begin + a.chunk);
+  const int begin = chunk * a.chunk, end = min(length_of(a, sequence), begin + a.chunk);
   // A set that reaches beyond its kv head's queries computes the last one again and drops it.
   const auto head_of = [&](int h) {
     return sequence * a.heads + kv_head * of_kv + min(set * heads + h, of_kv - 1);
@@ -69,8 +73,8 @@ __global__ void __launch_bounds__(kSplitWarps * 32) split_kernel(GpuArguments a)
       const std::int64_t row = row_of(a, sequence, kv_head, token);
       kv[u] = cuda::ptx::load_streaming(k + row * dim);
       vv[u] = cuda::ptx::load_streaming(v + row * dim);
-      k_scale[u] = sizeof(T) == 1 ? a.k_scale[row] : 1.0f;
-      v_scale[u] = sizeof(T) == 1 ? a.v_scale[row] : 1.0f;
+      k_scale[u] = std::is_same_v<T, std::int8_t> ? a.k_scale[row] : 1.0f;
+      v_scale[u] = std::is_same_v<T, std::int8_t> ? a.v_scale[row] : 1.0f;
     }
 #pragma unroll
     for (int h = 0; h < heads; ++h) {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-#include "kernels/attention/attention.hpp"
+#include "kernels/attention/attention_cases.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/cost.hpp"
 #include "kernels/registry.hpp"
@@ -16,37 +16,10 @@
 namespace kernels::attention {
 namespace {
 
-constexpr std::int64_t kPage = 16;
 /// Above this many multiply-adds the oracle takes a sample of the heads.
 constexpr double kFullOracle = 2e9;
 /// The scalar rungs take part up to this many operations a call, a few tenths of a second.
 constexpr double kNaiveFlops = 5e8;
-
-Shape shape_of(const Case& c) {
-  for (const auto& [key, value] : c.keys)
-    if (constexpr std::array kKeys = {"batch", "context", "heads", "kv_heads", "head_dim", "layout",
-                                      "page", "temp"};
-        std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
-      throw BadInput("shape: attention has no '" + key +
-                     "' (known: batch, context, heads, kv_heads, head_dim, layout, page, temp)");
-  Shape s{.batch = c.size("batch"),
-          .context = c.size("context"),
-          .heads = c.size("heads"),
-          .kv_heads = c.size("kv_heads"),
-          .head_dim = c.size("head_dim")};
-  const std::string layout = c.text("layout", "contiguous"), temp = c.text("temp", "warm");
-  if (layout != "contiguous" && layout != "paged")
-    throw BadInput("shape: layout:" + layout + " (known: contiguous, paged)");
-  if (temp != "warm" && temp != "cold")
-    throw BadInput("shape: temp:" + temp + " (known: warm, cold)");
-  if (layout == "paged") s.page = c.text("page").empty() ? kPage : c.size("page");
-  if (layout == "contiguous" && !c.text("page").empty())
-    throw BadInput("shape: page:" + c.text("page") + " needs layout:paged");
-  if (s.heads % s.kv_heads != 0)
-    throw BadInput("shape: heads:" + std::to_string(s.heads) +
-                   " is not a multiple of kv_heads:" + std::to_string(s.kv_heads));
-  return s;
-}
 
 constexpr double kEps = 0x1p-24;  ///< half a unit in the last place of fp32
 /// Rounding errors of n steps taken as a random walk, three deviations wide.
@@ -320,6 +293,7 @@ auto dispatch(const KernelInfo& info, const Case& c, With with) {
 bool supports(const KernelInfo& info, const Case& c) {
   if (info.threads == Threads::one && c.threads > 1) return false;
   const Shape s = shape_of(c);
+  if (s.ragged) return false;
   return dispatch(info, c, [&](const Kernel& kernel, auto function) {
     return function != nullptr &&
            (kernel.max_group == 0 || s.heads / s.kv_heads <= kernel.max_group) &&
@@ -334,20 +308,6 @@ std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Cache
     return std::make_unique<Attention<T>>(kernel, function, c, caches);
   };
   return dispatch(info, c, make);
-}
-
-Case make_case(const char* dtype, const Shape& s, const char* temp, int threads) {
-  Case c{.dtype = dtype,
-         .keys = {{"batch", std::to_string(s.batch)},
-                  {"context", std::to_string(s.context)},
-                  {"heads", std::to_string(s.heads)},
-                  {"kv_heads", std::to_string(s.kv_heads)},
-                  {"head_dim", std::to_string(s.head_dim)},
-                  {"layout", s.page > 0 ? "paged" : "contiguous"}},
-         .threads = threads};
-  if (s.page > 0) c.keys.emplace_back("page", std::to_string(s.page));
-  c.keys.emplace_back("temp", temp);
-  return c;
 }
 
 struct Type {

@@ -121,7 +121,9 @@ class Group {
     return count;
   }
 
-  /// Asks for rows [from, to) of the next block.
+  /// Asks for rows [from, to) of the next block. Tried and left: two blocks ahead, into L2 or into
+  /// L1 (no gain); this block's values during its scores (a tenth to a half slower); blocks of 16
+  /// or 32 KB (bf16 a tenth to a third slower).
   void prefetch(const T* pool, const float* scales, int from, int to) const {
     for (int i = from; i < to && i < next_count_; ++i) {
       const auto* row = reinterpret_cast<const char*>(pool + next_rows_[i] * H);

@@ -1,6 +1,9 @@
 // Idea: a warp a query head goes through the context one token at a time with an online softmax.
 // Bound: the latency of a load and five shuffles a token; a chip with more SMs than heads idles.
 // Gains over nothing: it is the ladder's floor; scores never leave the registers.
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
 #include "kernels/attention/attention_gpu.cuh"
 #include "kernels/dtype.hpp"
 
@@ -23,7 +26,8 @@ __global__ void warp_kernel(GpuArguments a) {
 #pragma unroll
   for (int i = 0; i < kEach; ++i) q[i] = a.q[std::int64_t{head} * dim + lane + 32 * i] * scale;
   float max = -INFINITY, total = 0;
-  for (int token = 0; token < a.context; ++token) {
+  const int length = length_of(a, sequence);
+  for (int token = 0; token < length; ++token) {
     const std::int64_t row = row_of(a, sequence, kv_head, token);
     float score = 0;
 #pragma unroll
@@ -62,6 +66,8 @@ constexpr GpuLaunches both() {
 
 extern const GpuKernel sm80_v1_warp = {.f32 = both<float>(),
                                        .bf16 = both<bf16>(),
+                                       .f16 = both<__half>(),
+                                       .e4m3 = both<__nv_fp8_e4m3>(),
                                        .s8 = both<std::int8_t>(),
                                        .shared_heads = [](int) { return 1; },
                                        .max_bytes = 1.2e9};

@@ -16,6 +16,8 @@ constexpr GpuLaunches both() {
 
 extern const GpuKernel sm80_v2_split = {.f32 = both<float>(),
                                         .bf16 = both<bf16>(),
+                                        .f16 = both<__half>(),
+                                        .e4m3 = both<__nv_fp8_e4m3>(),
                                         .s8 = both<std::int8_t>(),
                                         .splits = true,
                                         .shared_heads = [](int) { return 1; }};

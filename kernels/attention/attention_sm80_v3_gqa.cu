@@ -19,6 +19,8 @@ constexpr GpuLaunches both() {
 
 extern const GpuKernel sm80_v3_gqa = {.f32 = both<float>(),
                                       .bf16 = both<bf16>(),
+                                      .f16 = both<__half>(),
+                                      .e4m3 = both<__nv_fp8_e4m3>(),
                                       .s8 = both<std::int8_t>(),
                                       .splits = true,
                                       .shared_heads = shared_heads};

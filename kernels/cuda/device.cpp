@@ -85,7 +85,7 @@ std::string version_conflict(int driver_version, int runtime_version) {
 
 bool capability_fits(Need need, int major, int minor) {
   if (need == Need::sm90a) return major == 9 && minor == 0;
-  return major >= 8;
+  return need == Need::sm89 ? major > 8 || (major == 8 && minor >= 9) : major >= 8;
 }
 
 const std::string& unusable() {
@@ -104,7 +104,9 @@ std::string missing(Need need) {
   if (!capability_fits(need, d.major, d.minor))
     return d.name + " has compute capability " + std::to_string(d.major) + "." +
            std::to_string(d.minor) +
-           (need == Need::sm90a ? ", this needs 9.0" : ", this needs 8.0");
+           (need == Need::sm90a  ? ", this needs 9.0"
+            : need == Need::sm89 ? ", this needs 8.9"
+                                 : ", this needs 8.0");
   return need == Need::cublaslt ? missing_cublaslt() : std::string();
 }
 

@@ -16,6 +16,12 @@ __host__ __device__ __half make_value<__half>(std::uint64_t seed, std::uint64_t 
   return __float2half_rn(make_value<float>(seed, i, values));
 }
 
+template <>
+__host__ __device__ __nv_fp8_e4m3 make_value<__nv_fp8_e4m3>(std::uint64_t seed, std::uint64_t i,
+                                                            Values values) {
+  return __nv_fp8_e4m3(make_value<float>(seed, i, values));
+}
+
 template <class T>
 __global__ void fill_kernel(T* p, Layout layout, std::uint64_t seed, Values values) {
   const std::int64_t total = layout.rows * layout.pitch;
@@ -55,6 +61,8 @@ void fill(Type type, void* p, const Layout& layout, std::uint64_t seed, Values v
       return launch<bf16>(p, layout, seed, values);
     case Type::f16:
       return launch<__half>(p, layout, seed, values);
+    case Type::e4m3:
+      return launch<__nv_fp8_e4m3>(p, layout, seed, values);
     case Type::s8:
       return launch<std::int8_t>(p, layout, seed, values);
     case Type::s32:
@@ -74,6 +82,8 @@ double value_at(Type type, std::uint64_t seed, std::uint64_t index, Values value
       return static_cast<double>(make_value<bf16>(seed, index, values));
     case Type::f16:
       return __half2float(make_value<__half>(seed, index, values));
+    case Type::e4m3:
+      return static_cast<float>(make_value<__nv_fp8_e4m3>(seed, index, values));
     case Type::s8:
       return make_value<std::int8_t>(seed, index, values);
     case Type::s32:
@@ -99,11 +109,12 @@ Type parse_type(std::string_view op, std::string_view dtype) {
     std::string_view name;
     Type type;
   } kNames[] = {{"f64", Type::f64},   {"f32", Type::f32}, {"tf32", Type::tf32},
-                {"bf16", Type::bf16}, {"f16", Type::f16}, {"s8", Type::s8}};
+                {"bf16", Type::bf16}, {"f16", Type::f16}, {"e4m3", Type::e4m3},
+                {"s8", Type::s8}};
   for (const auto& [name, type] : kNames)
     if (name == dtype) return type;
   throw BadInput(std::string(op) + ": dtype '" + std::string(dtype) +
-                 "' (GPU kernels know: f64, f32, tf32, bf16, f16, s8)");
+                 "' (GPU kernels know: f64, f32, tf32, bf16, f16, e4m3, s8)");
 }
 
 }  // namespace kernels::cuda

@@ -33,6 +33,15 @@ PTX_INLINE uint4 load_streaming(const void* p) {
   return v;
 }
 
+/// 16 bytes through L1, which keeps them; volatile, so that a probe's loop is not folded.
+PTX_INLINE uint4 load_cached(const void* p) {
+  uint4 v;
+  asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(p));
+  return v;
+}
+
 /// 16 bytes of shared memory; volatile, so that a probe's loop is not folded.
 PTX_INLINE uint4 load_shared(std::uint32_t address) {
   uint4 v;
@@ -71,9 +80,10 @@ PTX_INLINE void load_matrix_x4_transposed(std::uint32_t (&r)[4], const void* row
                : "memory");
 }
 
-// Tensor cores, D += A . B, m16n8. k: 16 (bf16, f16), 8 (tf32), 32 (s8). With g = lane / 4 and
-// q = lane % 4, D holds (g, 2q), (g, 2q+1), (g+8, 2q), (g+8, 2q+1); A's registers are rows g, g+8,
-// g, g+8, the last two half a k on; B's are column g, lower and upper half of k (PTX ISA 9.7.14.5).
+// Tensor cores, D += A . B, m16n8. k: 16 (bf16, f16), 8 (tf32), 32 (s8, e4m3). With g = lane / 4
+// and q = lane % 4, D holds (g, 2q), (g, 2q+1), (g+8, 2q), (g+8, 2q+1); A's registers are rows g,
+// g+8, g, g+8, the last two half a k on; B's are column g, lower and upper half of k (PTX
+// ISA 9.7.14.5).
 #define MMA_M16N8(name, shape_and_types, scalar, constraint)                                    \
   PTX_INLINE void name(scalar(&d)[4], const std::uint32_t(&a)[4], const std::uint32_t(&b)[2]) { \
     asm volatile("mma.sync.aligned." shape_and_types                                            \
@@ -86,6 +96,8 @@ MMA_M16N8(mma_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32", float, "f")
 MMA_M16N8(mma_f16, "m16n8k16.row.col.f32.f16.f16.f32", float, "f")
 MMA_M16N8(mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32", float, "f")
 MMA_M16N8(mma_s8, "m16n8k32.row.col.s32.s8.s8.s32", int, "r")
+/// sm_89 and later.
+MMA_M16N8(mma_e4m3, "m16n8k32.row.col.f32.e4m3.e4m3.f32", float, "f")
 #undef MMA_M16N8
 
 /// m8n8k4 in fp64: a at (g, q), b at (q, g), d at (g, 2q) and (g, 2q+1).
@@ -93,6 +105,14 @@ PTX_INLINE void mma_f64(double (&d)[2], double a, double b) {
   asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
                : "+d"(d[0]), "+d"(d[1])
                : "d"(a), "d"(b));
+}
+
+/// d = d * a + b on two elements at once, each rounded once.
+PTX_INLINE void fma_f16x2(std::uint32_t& d, std::uint32_t a, std::uint32_t b) {
+  asm volatile("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(d) : "r"(a), "r"(b));
+}
+PTX_INLINE void fma_bf16x2(std::uint32_t& d, std::uint32_t a, std::uint32_t b) {
+  asm volatile("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(d) : "r"(a), "r"(b));
 }
 
 }  // namespace kernels::cuda::ptx

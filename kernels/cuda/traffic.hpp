@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 
 #include "kernels/op.hpp"
 
@@ -17,19 +18,26 @@ inline LevelBytes streaming_traffic(double bytes, double total_set, const Caches
 }
 
 /// Input copies that a cold run rotates over: five times L2, so that a call finds nothing of the
-/// one that used the same copy. `set` = bytes of one call's inputs.
+/// one that used the same copy. A set of a hundred times L2 needs no second one: what is left of it
+/// is below 1 %. `set` = bytes of one call's inputs.
 inline std::int64_t cold_slots(double set, const Caches& caches) {
   const double l2 = static_cast<double>(std::max<std::int64_t>(caches.l2, std::int64_t{32} << 20));
+  if (set >= 100 * l2) return 1;
   return std::max<std::int64_t>(2, static_cast<std::int64_t>(5 * l2 / set) + 1);
+}
+
+/// Empty if `bytes` of device memory can be had, else why not.
+inline std::string device_memory_missing(double bytes, const Caches& caches) {
+  const double usable = 0.9 * static_cast<double>(caches.memory);
+  if (caches.memory == 0 || bytes <= usable) return {};
+  return "needs " + std::to_string(static_cast<std::int64_t>(bytes / 1e6)) + " MB, this GPU has " +
+         std::to_string(static_cast<std::int64_t>(usable / 1e6)) + " MB free";
 }
 
 /// Throws BadInput if `bytes` of device memory are more than there is.
 inline void require_device_memory(double bytes, const Caches& caches) {
-  const double usable = 0.9 * static_cast<double>(caches.memory);
-  if (caches.memory > 0 && bytes > usable)
-    throw BadInput("shape: needs " + std::to_string(static_cast<std::int64_t>(bytes / 1e6)) +
-                   " MB, this GPU has " + std::to_string(static_cast<std::int64_t>(usable / 1e6)) +
-                   " MB free");
+  if (const auto why = device_memory_missing(bytes, caches); !why.empty())
+    throw BadInput("shape: " + why);
 }
 
 }  // namespace kernels::cuda

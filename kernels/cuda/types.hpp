@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <cstdint>
 #include <string_view>
@@ -18,7 +19,7 @@
 
 namespace kernels::cuda {
 
-enum class Type { f64, f32, tf32, bf16, f16, s8, s32, s64 };
+enum class Type { f64, f32, tf32, bf16, f16, e4m3, s8, s32, s64 };
 
 constexpr int size_of(Type t) {
   switch (t) {
@@ -32,6 +33,7 @@ constexpr int size_of(Type t) {
     case Type::bf16:
     case Type::f16:
       return 2;
+    case Type::e4m3:
     case Type::s8:
       return 1;
   }
@@ -54,6 +56,8 @@ KERNELS_HD inline double load_as_double(Type t, const void* p, std::int64_t i) {
       return static_cast<double>(static_cast<const bf16*>(p)[i]);
     case Type::f16:
       return __half2float(static_cast<const __half*>(p)[i]);
+    case Type::e4m3:
+      return static_cast<float>(static_cast<const __nv_fp8_e4m3*>(p)[i]);
     case Type::s8:
       return static_cast<const std::int8_t*>(p)[i];
     case Type::s32:

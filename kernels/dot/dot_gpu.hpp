@@ -16,9 +16,10 @@ struct GpuArguments {
   void* result;
   void* workspace;
   int sms;
+  int repeats = 1;  ///< the same product so many times, one after the other; up to max_repeats
 };
 
-inline constexpr std::int64_t kWorkspaceBytes = 64 << 10;
+inline constexpr std::int64_t kWorkspaceBytes = 256 << 10;
 
 /// Enqueues one product and returns how many launches it took; null: the dtype is not done.
 using GpuLaunch = std::int64_t (*)(const GpuArguments&, cudaStream_t);
@@ -26,6 +27,7 @@ using GpuLaunch = std::int64_t (*)(const GpuArguments&, cudaStream_t);
 struct GpuKernel {
   GpuLaunch f64, f32, bf16, s8;
   std::int64_t max_n = 0;  ///< largest N that is offered; 0: any
+  int max_repeats = 1;     ///< products that a launch can do
 };
 
 }  // namespace kernels::dot

@@ -1,4 +1,5 @@
 // The dot product on a GPU as an operation: its cases, its inputs, its oracle.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -44,6 +45,9 @@ class GpuDot final : public cuda::GpuProblem {
  public:
   GpuDot(const KernelInfo& info, const Case& c, const Caches& caches)
       : launch_(launch_of(info, c.dtype)),
+        repeats_(c.text("region") == "shared"
+                     ? static_cast<const GpuKernel*>(info.table)->max_repeats
+                     : 1),
         case_(c),
         caches_(caches),
         type_(cuda::parse_type("dot", c.dtype)),
@@ -63,11 +67,13 @@ class GpuDot final : public cuda::GpuProblem {
 
   std::int64_t enqueue(std::int64_t first, std::int64_t count, cudaStream_t stream) override {
     std::int64_t launches = 0;
-    for (std::int64_t i = first; i < first + count; ++i) {
+    for (std::int64_t i = first; i < first + count;) {
       const std::int64_t s = i % slots_;
+      const int repeats = static_cast<int>(std::min<std::int64_t>(repeats_, first + count - i));
       launches += launch_({inputs_[2 * s].get(), inputs_[2 * s + 1].get(), n_, result_.get(),
-                           workspace_.get(), caches_.cores},
+                           workspace_.get(), caches_.cores, repeats},
                           stream);
+      i += repeats;
     }
     return launches;
   }
@@ -75,7 +81,7 @@ class GpuDot final : public cuda::GpuProblem {
   std::string verify() override {
     const std::int64_t s = slots_ - 1;
     cuda::poison(result_.get(), sizeof(double));
-    run(s, 1);
+    run(s, repeats_ > 1 ? repeats_ + 1 : 1);
     const double got = result();
     const double expected = n_ <= kHostOracle ? on_host(s)
                                               : cuda::dot_reference(type_, inputs_[2 * s].get(),
@@ -117,6 +123,7 @@ class GpuDot final : public cuda::GpuProblem {
   }
 
   GpuLaunch launch_;
+  int repeats_;  ///< products that share a launch, all of the same copy
   Case case_;
   Caches caches_;
   Type type_;
@@ -127,7 +134,12 @@ class GpuDot final : public cuda::GpuProblem {
 };
 
 bool supports(const KernelInfo& info, const Case& c) {
-  const std::int64_t most = static_cast<const GpuKernel*>(info.table)->max_n;
+  const auto& kernel = *static_cast<const GpuKernel*>(info.table);
+  const std::string region = c.text("region", "call");
+  if (region != "call" && region != "shared")
+    throw BadInput("shape: region:" + region + " (known: call, shared)");
+  if (region == "shared" && (c.cold() || kernel.max_repeats == 1)) return false;
+  const std::int64_t most = kernel.max_n;
   return launch_of(info, c.dtype) != nullptr && (most == 0 || c.size("N") <= most);
 }
 
@@ -137,19 +149,21 @@ std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Cache
 
 constexpr const char* kTypes[] = {"f64", "f32", "bf16", "s8"};
 
-/// Sets from launch-bound to HBM: warm ones stay in L2, cold ones are rotated beyond it.
+/// Sets from launch-bound to HBM: warm ones stay in L2, cold ones are rotated beyond it. region:
+/// shared: products that share a launch, which else takes as long as L2 does.
 std::vector<Case> cases(const Caches& caches) {
   constexpr std::int64_t kMb = 1 << 20;
   std::vector<Case> all;
   for (const char* dtype : kTypes) {
-    const auto add = [&](std::int64_t set_bytes, bool cold, bool quick) {
+    const auto add = [&](std::int64_t set_bytes, bool cold, bool quick, bool shared = false) {
       if (caches.memory > 0 && 2.5 * static_cast<double>(set_bytes) > caches.memory) return;
       const std::int64_t n = set_bytes / (2 * cuda::size_of(cuda::parse_type("dot", dtype)));
-      all.push_back({.dtype = dtype,
-                     .keys = {{"N", std::to_string(n)}, {"temp", cold ? "cold" : "warm"}},
-                     .quick = quick});
+      all.push_back({.dtype = dtype, .keys = {{"N", std::to_string(n)}}, .quick = quick});
+      if (shared) all.back().keys.emplace_back("region", "shared");
+      all.back().keys.emplace_back("temp", cold ? "cold" : "warm");
     };
     for (const std::int64_t mb : {1, 4, 16, 32}) add(mb * kMb, false, mb == 16);
+    for (const std::int64_t mb : {1, 4, 16}) add(mb * kMb, false, mb == 16, true);
     for (const std::int64_t mb : {1, 16, 64, 256, 1024, 4096}) add(mb * kMb, true, mb == 1024);
   }
   return all;
@@ -161,6 +175,9 @@ std::vector<Case> test_cases() {
     for (const std::int64_t n :
          {1, 2, 3, 15, 16, 17, 31, 33, 255, 256, 257, 1000, 4099, 65536, 1000003, 5000011})
       all.push_back({.dtype = dtype, .keys = {{"N", std::to_string(n)}}});
+  for (const char* dtype : kTypes)
+    for (const std::int64_t n : {1, 4099, 65536})
+      all.push_back({.dtype = dtype, .keys = {{"N", std::to_string(n)}, {"region", "shared"}}});
   return all;
 }
 

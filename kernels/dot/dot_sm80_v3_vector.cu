@@ -15,14 +15,15 @@ constexpr int kThreads = 512;
 constexpr int kBlocksPerSm = 2;
 constexpr int kUnroll = 4;  ///< 16-byte vectors of x and of y that a thread has in flight
 constexpr int kWarps = kThreads / 32;
-constexpr int kMaxBlocks = static_cast<int>(kWorkspaceBytes / sizeof(double)) - 1;  ///< in any type
+constexpr int kMaxBlocks = 512, kMaxRepeats = 32;
 static_assert(kWarps <= 32, "one warp adds up the warps' sums");
 
-/// In the workspace. The counter returns to 0 by itself (atomicInc wraps).
+/// In the workspace, a place for each repeat: blocks that are done with one go on to the next while
+/// its last block still adds up. The counters return to 0 by themselves (atomicInc wraps).
 template <class T>
 struct Partials {
-  alignas(8) unsigned finished;
-  Sum<T> sums[kMaxBlocks];
+  alignas(8) unsigned finished[kMaxRepeats];
+  Sum<T> sums[kMaxRepeats][kMaxBlocks];
 };
 static_assert(sizeof(Partials<double>) <= kWorkspaceBytes);
 
@@ -62,9 +63,9 @@ __device__ __forceinline__ S block_sum(S sum, S* of_warps) {
   return warp_sum(threadIdx.x < kWarps ? of_warps[threadIdx.x] : S{0});
 }
 
+/// What this thread has of x . y.
 template <class T>
-__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
-    dot_vector(const T* x, const T* y, std::int64_t n, Sum<T>* result, Partials<T>* partials) {
+__device__ __forceinline__ Sum<T> share(const T* x, const T* y, std::int64_t n) {
   constexpr std::int64_t kElements = 16 / sizeof(T);
   const auto* xv = reinterpret_cast<const uint4*>(x);
   const auto* yv = reinterpret_cast<const uint4*>(y);
@@ -92,24 +93,35 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   Sum<T> mine = sum[0];
 #pragma unroll
   for (int u = 1; u < kUnroll; ++u) mine += sum[u];
+  return mine;
+}
 
+template <class T>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
+    dot_vector(const T* x, const T* y, std::int64_t n, int repeats, Sum<T>* result,
+               Partials<T>* partials) {
   __shared__ Sum<T> of_warps[kWarps];
   __shared__ bool last;
-  mine = block_sum(mine, of_warps);
-  if (threadIdx.x == 0) {
-    partials->sums[blockIdx.x] = mine;
-    __threadfence();  // the sum is visible before it is counted
-    last = atomicInc(&partials->finished, gridDim.x - 1) == gridDim.x - 1;
+#pragma unroll 1
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    const Sum<T> mine = share(x, y, n);
+    __syncthreads();  // of_warps and last are used again
+    const Sum<T> of_block = block_sum(mine, of_warps);
+    if (threadIdx.x == 0) {
+      partials->sums[repeat][blockIdx.x] = of_block;
+      __threadfence();  // the sum is visible before it is counted
+      last = atomicInc(&partials->finished[repeat], gridDim.x - 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last) continue;
+    __threadfence();  // and the others' sums are read after they were counted
+    Sum<T> total = 0;
+    for (unsigned block = threadIdx.x; block < gridDim.x; block += kThreads)
+      total += static_cast<volatile Sum<T>*>(partials->sums[repeat])[block];
+    __syncthreads();
+    total = block_sum(total, of_warps);
+    if (threadIdx.x == 0) *result = total;
   }
-  __syncthreads();
-  if (!last) return;
-  __threadfence();  // and the others' sums are read after they were counted
-  Sum<T> total = 0;
-  for (unsigned block = threadIdx.x; block < gridDim.x; block += kThreads)
-    total += static_cast<volatile Sum<T>*>(partials->sums)[block];
-  __syncthreads();  // of_warps is used again
-  total = block_sum(total, of_warps);
-  if (threadIdx.x == 0) *result = total;
 }
 
 template <class T>
@@ -119,15 +131,18 @@ std::int64_t launch(const GpuArguments& a, cudaStream_t stream) {
   if (blocks > a.sms * kBlocksPerSm) blocks = a.sms * kBlocksPerSm;
   if (blocks > kMaxBlocks) blocks = kMaxBlocks;
   dot_vector<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
-      static_cast<const T*>(a.x), static_cast<const T*>(a.y), a.n, static_cast<Sum<T>*>(a.result),
-      static_cast<Partials<T>*>(a.workspace));
+      static_cast<const T*>(a.x), static_cast<const T*>(a.y), a.n, a.repeats,
+      static_cast<Sum<T>*>(a.result), static_cast<Partials<T>*>(a.workspace));
   CUDA_CHECK_LAUNCH("dot_vector");
   return 1;
 }
 
 }  // namespace
 
-extern const GpuKernel sm80_v3_vector = {
-    .f64 = launch<double>, .f32 = launch<float>, .bf16 = launch<bf16>, .s8 = launch<std::int8_t>};
+extern const GpuKernel sm80_v3_vector = {.f64 = launch<double>,
+                                         .f32 = launch<float>,
+                                         .bf16 = launch<bf16>,
+                                         .s8 = launch<std::int8_t>,
+                                         .max_repeats = kMaxRepeats};
 
 }  // namespace kernels::dot

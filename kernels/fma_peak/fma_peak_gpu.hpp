@@ -30,7 +30,7 @@ struct GpuChain {
 
 struct GpuKernel {
   const char* exec_unit;
-  GpuChain f64, f32, tf32, bf16, f16, s8;
+  GpuChain f64, f32, tf32, bf16, f16, e4m3, s8;
 };
 
 /// Iterations in one call: some 20 us on a data-centre GPU.

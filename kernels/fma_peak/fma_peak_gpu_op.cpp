@@ -27,6 +27,8 @@ const GpuChain& chain_of(const KernelInfo& info, const std::string& dtype) {
       return kernel.bf16;
     case Type::f16:
       return kernel.f16;
+    case Type::e4m3:
+      return kernel.e4m3;
     case Type::s8:
       return kernel.s8;
     default:
@@ -92,10 +94,12 @@ class GpuPeak final : public cuda::GpuProblem {
 };
 
 bool supports(const KernelInfo& info, const Case& c) {
-  const std::string data = c.text("data");
+  const std::string data = c.text("data"), hold = c.text("hold");
   if (data.empty()) return false;  // a case of another probe
   if (data != "random" && data != "zeros")
     throw BadInput("shape: data:" + data + " (known: random, zeros)");
+  if (!hold.empty() && hold != "burst" && hold != "sustained")
+    throw BadInput("shape: hold:" + hold + " (known: burst, sustained)");
   return chain_of(info, c.dtype).launch != nullptr;
 }
 
@@ -103,16 +107,27 @@ std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Cache
   return std::make_unique<GpuPeak>(info, c, caches);
 }
 
+constexpr const char* kTypes[] = {"f64", "f32", "tf32", "bf16", "f16", "e4m3", "s8"};
+
+/// How long the load is held before and during a sample is the harness' affair (bench/run_cuda).
 std::vector<Case> cases(const Caches&) {
   std::vector<Case> all;
-  for (const char* dtype : {"f64", "f32", "tf32", "bf16", "f16", "s8"})
-    for (const char* data : {"random", "zeros"})
-      all.push_back(
-          {.dtype = dtype, .keys = {{"data", data}}, .quick = std::strcmp(data, "random") == 0});
+  for (const char* dtype : kTypes) {
+    all.push_back({.dtype = dtype, .keys = {{"data", "random"}}, .quick = true});
+    for (const auto& [data, hold] :
+         {std::pair{"random", "burst"}, {"zeros", "burst"}, {"random", "sustained"}})
+      all.push_back({.dtype = dtype, .keys = {{"data", data}, {"hold", hold}}});
+  }
   return all;
 }
 
-std::vector<Case> test_cases() { return cases({}); }
+std::vector<Case> test_cases() {
+  std::vector<Case> all;
+  for (const char* dtype : kTypes)
+    for (const char* data : {"random", "zeros"})
+      all.push_back({.dtype = dtype, .keys = {{"data", data}}});
+  return all;
+}
 
 }  // namespace
 

@@ -24,13 +24,13 @@ using GpuLaunch = void (*)(const GpuArguments&, cudaStream_t);
 /// Bytes as on the CPU (stream.hpp): copy 4n + 4n, triad 8n + 4n, nothing for write-allocate.
 struct GpuKernel {
   GpuLaunch read = nullptr, write = nullptr, copy = nullptr, triad = nullptr;
-  /// Reads shared memory instead: each SM its own slice of `a`, brought in once a launch.
-  bool shared = false;
+  /// Reads L1 or shared memory instead: each SM its own slice of `a`, brought in once a launch.
+  bool per_sm = false;
 };
 
 inline constexpr std::int64_t kGpuGrain = 4;
 
-/// Shared memory that the `shared` variant reads per SM; bytes.
-inline constexpr std::int64_t kSharedSlice = 32 << 10;
+/// What the variants `per_sm` read of an SM's memory; bytes.
+inline constexpr std::int64_t kSmSlice = 32 << 10;
 
 }  // namespace kernels::stream

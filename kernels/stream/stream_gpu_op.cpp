@@ -37,7 +37,7 @@ class GpuStream final : public cuda::GpuProblem {
   GpuStream(const GpuKernel& kernel, const Case& c, const Caches& caches)
       : kernel_(kernel), case_(c), caches_(caches), access_(access_of(c)) {
     n_ = c.size("size") / (access_.arrays * std::int64_t{sizeof(float)}) / kGpuGrain * kGpuGrain;
-    if (kernel.shared) n_ = caches.cores * kSharedSlice / std::int64_t{sizeof(float)};
+    if (kernel.per_sm) n_ = caches.cores * kSmSlice / std::int64_t{sizeof(float)};
     if (n_ == 0) throw BadInput("shape: size:" + c.text("size") + " must be at least 48");
     cuda::require_device_memory(working_set_bytes(), caches);
     for (int array = 0; array < access_.arrays; ++array) {
@@ -78,7 +78,7 @@ class GpuStream final : public cuda::GpuProblem {
   /// no level: its traffic is not known.
   LevelBytes traffic() const override {
     const double set = working_set_bytes(), l2 = static_cast<double>(caches_.l2);
-    if (kernel_.shared) return {.l1 = set};
+    if (kernel_.per_sm) return {.l1 = set};
     if (l2 > 0 && set <= 0.5 * l2) return {.l1 = set, .l2 = set};
     if (l2 > 0 && set >= 4 * l2) return {.l1 = set, .l2 = set, .dram = set};
     return {};
@@ -107,7 +107,7 @@ bool supports(const KernelInfo& info, const Case& c) {
   const auto& kernel = *static_cast<const GpuKernel*>(info.table);
   if (c.text("access").empty()) return false;  // a case of another probe
   return c.dtype == "f32" && kernel.*access_of(c).launch != nullptr &&
-         (c.text("level") == "L1") == kernel.shared;
+         (c.text("level") == "L1") == kernel.per_sm;
 }
 
 std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {
@@ -119,14 +119,14 @@ Case make_case(const char* access, std::int64_t size, bool quick) {
       .dtype = "f32", .keys = {{"access", access}, {"size", std::to_string(size)}}, .quick = quick};
 }
 
-Case shared_case(const Caches& caches) {
-  Case c = make_case("read", kSharedSlice * std::max(1, caches.cores), true);
+Case sm_case(const Caches& caches) {
+  Case c = make_case("read", kSmSlice * std::max(1, caches.cores), true);
   c.keys.emplace_back("level", "L1");
   return c;
 }
 
 std::vector<Case> cases(const Caches& caches) {
-  std::vector<Case> all = {shared_case(caches)};
+  std::vector<Case> all = {sm_case(caches)};
   for (const auto& access : kAccesses)
     for (const std::int64_t mb : {1,  2,  4,  8,  12,  16,  20,  24,  28,   32,   40,  48,
                                   56, 64, 80, 96, 128, 192, 256, 512, 1024, 2048, 4096}) {
@@ -139,7 +139,7 @@ std::vector<Case> cases(const Caches& caches) {
 }
 
 std::vector<Case> test_cases() {
-  std::vector<Case> all = {shared_case({.cores = 0})};
+  std::vector<Case> all = {sm_case({.cores = 0})};
   for (const auto& access : kAccesses)
     for (const std::int64_t size : {48, 4096, 24576, 1000008, 5000016})
       all.push_back(make_case(access.name, size, false));

@@ -11,7 +11,7 @@ namespace {
 namespace ptx = kernels::cuda::ptx;
 
 constexpr int kThreads = 1024;
-constexpr int kVectors = kSharedSlice / 16;
+constexpr int kVectors = kSmSlice / 16;
 constexpr int kLoads = kVectors / kThreads;  ///< of a thread and pass
 static_assert(kVectors % kThreads == 0, "every pass reads every byte once");
 
@@ -41,6 +41,6 @@ void launch(const GpuArguments& a, cudaStream_t stream) {
 
 }  // namespace
 
-extern const GpuKernel sm80_shared = {.read = launch, .shared = true};
+extern const GpuKernel sm80_shared = {.read = launch, .per_sm = true};
 
 }  // namespace kernels::stream

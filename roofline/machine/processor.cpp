@@ -147,11 +147,7 @@ std::string microarchitecture(const Processor& processor) {
   return {};
 }
 
-std::string machine_name(const Processor& processor, const std::string& microarchitecture,
-                         int cores) {
-  static const std::regex noise(R"(\([^)]*\)|@.*|\b[0-9]+-core\b|\bwith\b.*|\b(processor|cpu)\b)",
-                                std::regex::icase);
-  auto model = std::regex_replace(processor.model_name, noise, " ");
+std::string plain_name(std::string_view model) {
   std::string slug;
   for (const char c : model) {
     if (std::isalnum(static_cast<unsigned char>(c))) {
@@ -161,6 +157,14 @@ std::string machine_name(const Processor& processor, const std::string& microarc
     }
   }
   while (!slug.empty() && slug.back() == '-') slug.pop_back();
+  return slug;
+}
+
+std::string machine_name(const Processor& processor, const std::string& microarchitecture,
+                         int cores) {
+  static const std::regex noise(R"(\([^)]*\)|@.*|\b[0-9]+-core\b|\bwith\b.*|\b(processor|cpu)\b)",
+                                std::regex::icase);
+  std::string slug = plain_name(std::regex_replace(processor.model_name, noise, " "));
   const bool generic =
       std::none_of(slug.begin(), slug.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   if (generic && !microarchitecture.empty()) {

@@ -40,6 +40,9 @@ double clock_in_name(std::string_view model_name);
 /// Key of specs/cpu.json for this processor, or "".
 std::string microarchitecture(const Processor& processor);
 
+/// A model's name as machines are named: lower case, what is neither letter nor digit a hyphen.
+std::string plain_name(std::string_view model);
+
 /// Name of a machine: the model as lower-case words joined by '-', the microarchitecture where the
 /// model holds no number of its own ("AMD EPYC"), and the cores: "amd-epyc-zen3-4c".
 std::string machine_name(const Processor& processor, const std::string& microarchitecture,

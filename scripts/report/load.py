@@ -191,7 +191,7 @@ def ceilings(path):
         "machine device resource level operation dtype exec_unit threads condition measured "
         "theory_at_clock advertised verdict"
     ).split()
-    rows = list(records(path, columns))
+    rows = [r for r in records(path, columns) if is_roof(r.text("condition"))]
     quiet = {_ceiling_key(r) for r in rows if r.text("condition").endswith("quiet")}
     return [
         Ceiling(
@@ -211,6 +211,11 @@ def ceilings(path):
         for r in rows
         if r.text("condition").endswith("quiet") or _ceiling_key(r) not in quiet
     ]
+
+
+def is_roof(condition):
+    """As in roofline/ceilings.hpp: not on zeros, of a rested chip, or after seconds of load."""
+    return not {"zeros", "burst", "sustained"} & set(condition.split("+"))
 
 
 def _ceiling_key(record):

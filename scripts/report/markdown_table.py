@@ -9,6 +9,7 @@ import csv
 import sys
 from pathlib import Path
 
+import load
 import style
 
 
@@ -125,7 +126,7 @@ def _bounding(row):
 
 def main(folder):
     ceilings, kernels = _rows(folder / "ceilings.csv"), _rows(folder / "roofline.csv")
-    ceilings = _quiet_before_lived(ceilings)
+    ceilings = _quiet_before_lived([r for r in ceilings if load.is_roof(r["condition"])])
     threads = max(int(row["threads"]) for row in ceilings if row["device"] == "cpu")
     _table(["ceiling, all cores", "theory at the clock", "measured", "share", "verdict"],
            _ceilings(ceilings, threads))

@@ -37,6 +37,26 @@ TEST(GpuOperations, NameEveryCaseOnceWithAndWithoutAGpu) {
   }
 }
 
+TEST(GpuOperations, SayWhatOfTheirCasesDoesNotFit) {
+  for (const auto& info : operations()) {
+    if (!info.gpu || info.name != "attention") continue;
+    const auto unfit = [&](const char* batch, const char* context, const char* temp) {
+      return info.operation->unfit(all_kernels().front(),
+                                   {.dtype = "bf16",
+                                    .keys = {{"batch", batch},
+                                             {"context", context},
+                                             {"heads", "32"},
+                                             {"kv_heads", "8"},
+                                             {"head_dim", "128"},
+                                             {"temp", temp}}},
+                                   kH100);
+    };
+    // K and V: 2 * 256 * 131072 * 8 * 128 * 2 bytes, once; 0.9 * 79 GiB are there.
+    EXPECT_EQ(unfit("256", "131072", "cold"), "needs 137438 MB, this GPU has 76343 MB free");
+    EXPECT_EQ(unfit("32", "131072", "cold"), "");
+  }
+}
+
 TEST(GpuOperations, RefuseKeysAndValuesThatTheyDoNotHave) {
   const auto refuses = [](std::string_view op, const Case& c) {
     for (const auto& kernel : all_kernels())
@@ -51,9 +71,11 @@ TEST(GpuOperations, RefuseKeysAndValuesThatTheyDoNotHave) {
     return false;
   };
   EXPECT_TRUE(refuses("dot", {.dtype = "f32", .keys = {{"N", "0"}}}));
-  EXPECT_TRUE(refuses("dot", {.dtype = "e4m3", .keys = {{"N", "8"}}}));
+  EXPECT_TRUE(refuses("dot", {.dtype = "e5m2", .keys = {{"N", "8"}}}));
+  EXPECT_TRUE(refuses("dot", {.dtype = "f32", .keys = {{"N", "8"}, {"region", "mine"}}}));
   EXPECT_TRUE(refuses("stream", {.dtype = "f32", .keys = {{"access", "jump"}, {"size", "64"}}}));
   EXPECT_TRUE(refuses("fma_peak", {.dtype = "f32", .keys = {{"data", "ones"}}}));
+  EXPECT_TRUE(refuses("fma_peak", {.dtype = "f32", .keys = {{"data", "zeros"}, {"hold", "on"}}}));
   EXPECT_TRUE(refuses("link", {.dtype = "u8", .keys = {{"access", "d2d"}, {"size", "64"}}}));
   EXPECT_TRUE(refuses("matmul", {.dtype = "f32", .keys = {{"M", "8"}, {"N", "8"}, {"K", "-1"}}}));
   EXPECT_TRUE(

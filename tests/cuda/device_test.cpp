@@ -33,6 +33,9 @@ TEST(CapabilityFits, PortableCodeGoesOnHopperCodeDoesNot) {
   EXPECT_FALSE(capability_fits(Need::sm80, 7, 5));
   EXPECT_TRUE(capability_fits(Need::sm80, 8, 0));
   EXPECT_TRUE(capability_fits(Need::sm80, 10, 0));
+  EXPECT_FALSE(capability_fits(Need::sm89, 8, 6));
+  EXPECT_TRUE(capability_fits(Need::sm89, 8, 9));
+  EXPECT_TRUE(capability_fits(Need::sm89, 9, 0));
   EXPECT_FALSE(capability_fits(Need::sm90a, 8, 9));
   EXPECT_TRUE(capability_fits(Need::sm90a, 9, 0));
   EXPECT_FALSE(capability_fits(Need::sm90a, 10, 0));
@@ -40,7 +43,7 @@ TEST(CapabilityFits, PortableCodeGoesOnHopperCodeDoesNot) {
 
 TEST(Missing, SaysTheSameForEveryNeedWithoutAGpu) {
   if (unusable().empty()) GTEST_SKIP() << "there is a GPU";
-  for (const Need need : {Need::sm80, Need::sm90a, Need::cublaslt})
+  for (const Need need : {Need::sm80, Need::sm89, Need::sm90a, Need::cublaslt})
     EXPECT_EQ(cuda::missing(need), unusable());
   EXPECT_EQ(unusable().find('\n'), std::string::npos);
 }
@@ -92,6 +95,7 @@ TEST(StreamingTraffic, ReachesHbmOnlyBeyondL2) {
 TEST(ColdSlots, RotateOverFiveTimesL2) {
   EXPECT_EQ(cold_slots(1 << 20, kH100), 251);
   EXPECT_EQ(cold_slots(1 << 30, kH100), 2);
+  EXPECT_EQ(cold_slots(101.0 * (50 << 20), kH100), 1);
 }
 
 TEST(RequireDeviceMemory, NamesBothSizes) {
@@ -112,6 +116,8 @@ TEST(Types, HaveTheirSizesAndNames) {
   EXPECT_EQ(load_as_double(Type::f16, &one_half, 0), 0.5);
   const std::uint16_t minus_two = 0xc000;  // -2 in bfloat16
   EXPECT_EQ(load_as_double(Type::bf16, &minus_two, 0), -2.0);
+  const std::uint8_t largest_e4m3 = 0x7e;  // 1.75 * 2^8
+  EXPECT_EQ(load_as_double(Type::e4m3, &largest_e4m3, 0), 448.0);
   const std::int8_t bytes[] = {1, -128};
   EXPECT_EQ(load_as_double(Type::s8, bytes, 1), -128.0);
 }

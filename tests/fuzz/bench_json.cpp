@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const Ceilings ceilings = ceilings_from(all.benchmarks, machine);
     const auto points = overlay(all.benchmarks, ceilings.rows);
     ceilings_table(ceilings.rows).str();
-    sweep_table(ceilings.sweep, "box").str();
-    roofline_table(points, "box").str();
+    sweep_table(ceilings.sweep, {.machine = "box"}).str();
+    roofline_table(points, {.machine = "box"}).str();
     ceilings_summary(ceilings.rows);
     kernels_summary(points);
   });

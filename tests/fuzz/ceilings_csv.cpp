@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::only_bad_input([&] {
     const auto ceilings = read_ceilings(path);
     ceilings_table(ceilings).str();
-    roofline_table(overlay(bench.benchmarks, ceilings), "box").str();
+    roofline_table(overlay(bench.benchmarks, ceilings), {.machine = "box"}).str();
   });
   fuzz::only_bad_input([&] { text_report(folder.path()); });
   fuzz::only_bad_input([&] { predict::roofs(predict::machine_hardware(path), {"bf16"}); });

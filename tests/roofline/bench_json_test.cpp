@@ -177,6 +177,25 @@ TEST(BenchJson, FilesThatAreNone) {
             "x.json: only aggregate rows: leave out --benchmark_report_aggregates_only");
 }
 
+TEST(BenchJson, LaunchesHaveNoWorkAndACallMayTakeSeveral) {
+  const Benchmark empty = only(file(row(R"("label": "device=gpu;", "flops": 0, "bytes": 0)",
+                                        "launch/sm80_stream/u64/threads:1")));
+  EXPECT_EQ(empty.flops, 0);
+  EXPECT_TRUE(empty.level_bytes.empty());
+  EXPECT_EQ(empty.launches, 1);
+  EXPECT_EQ(only(file(row(R"("launches": 2)"))).launches, 2);
+  EXPECT_EQ(only(file(row(R"("launches": 0.015625)"))).launches, 0.015625);
+}
+
+TEST(BenchJson, AGpuProbeBetweenTwoLevelsMeasuresNone) {
+  const auto levels = [](const std::string& name) {
+    return only(file(row(R"("label": "device=gpu;")", name))).level_bytes;
+  };
+  EXPECT_TRUE(levels("stream/sm80_vector/f32/access:read/size:50331648/threads:1").empty());
+  ASSERT_EQ(levels("saxpy/mine/f32/N:8/threads:1").size(), 1u) << "a kernel's are HBM's";
+  EXPECT_EQ(levels("saxpy/mine/f32/N:8/threads:1")[0].first, "HBM");
+}
+
 TEST(BenchJson, RowsThatAreWrongAreNamed) {
   const std::string at = "x.json: benchmarks[0] 'BM_x': ";
   EXPECT_EQ(fault(file(row(R"("real_time": "5")"))),

@@ -195,6 +195,36 @@ TEST(Ceilings, TheorySpecTablesGive) {
   EXPECT_TRUE(std::isnan(context_of(machine).theory(row)));
 }
 
+TEST(Ceilings, TheoryOfAGpu) {
+  machine::Machine machine;
+  machine.name = "box";
+  machine.facts["gpu"]["devices"][0] = {{"index", 0},
+                                        {"name", "NVIDIA H100 80GB HBM3"},
+                                        {"memory_clock_max_hz", 2.619e9},
+                                        {"memory_bus_bits", 5120}};
+  const auto c = context_of(machine);
+  EXPECT_EQ(c.machine_of("cpu"), "box");
+  EXPECT_EQ(c.machine_of("gpu"), "nvidia-h100-80gb-hbm3");
+  EXPECT_EQ(CeilingContext{.machine = "box"}.machine_of("gpu"), "box");
+  Ceiling row;
+  row.device = "gpu";
+  row.resource = "bandwidth";
+  row.operation = "read";
+  row.clock_hz = 1.5e9;
+  row.level = "L1";
+  EXPECT_DOUBLE_EQ(c.theory(row), 128 * 132 * 1.5e9);
+  row.level = "HBM";
+  EXPECT_DOUBLE_EQ(c.theory(row), 3.35232e12);  // 2 * 2.619e9 * 640
+  row.level = "L2";
+  EXPECT_TRUE(std::isnan(c.theory(row)));
+  row.resource = "compute";
+  row.dtype = "f16";
+  row.exec_unit = "cuda-core";
+  EXPECT_DOUBLE_EQ(c.theory(row), 512 * 132 * 1.5e9);
+  row.exec_unit = "wgmma";
+  EXPECT_DOUBLE_EQ(c.theory(row), 4096 * 132 * 1.5e9);
+}
+
 TEST(Ceilings, OfTwoVariantsOnOneUnitTheBetterCounts) {
   auto fast = probe("fma_peak", "avx2", "f32", {}, 1, 1e-5, 1e6, 0);
   auto slow = probe("fma_peak", "avx2", "f32", {}, 1, 2e-5, 1e6, 0);
@@ -266,6 +296,34 @@ TEST(Ceilings, QuietAndAsLived) {
   EXPECT_FALSE(hidden(found.rows, quiet));
   ASSERT_EQ(found.sweep.size(), 2u);  // each size once, from the samples that count
   EXPECT_EQ(found.sweep[0].samples_rejected, 8);
+}
+
+TEST(Ceilings, WhatTheLoadWasIsInTheCondition) {
+  const auto peak = [](std::vector<std::pair<std::string, std::string>> keys, double seconds) {
+    Benchmark row = probe("fma_peak", "sm90a_wgmma", "bf16", std::move(keys), 1, seconds, 1e9, 0);
+    row.device = "gpu";
+    row.exec_unit = "wgmma";
+    return row;
+  };
+  const auto rows = ceilings_from({peak({{"data", "random"}}, 2e-6),
+                                   peak({{"data", "zeros"}, {"hold", "burst"}}, 1e-6),
+                                   peak({{"data", "random"}, {"hold", "sustained"}}, 4e-6)},
+                                  context())
+                        .rows;
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].condition, "random+as-lived");
+  EXPECT_DOUBLE_EQ(rows[0].measured, 5e14);
+  EXPECT_EQ(rows[1].condition, "random+sustained+as-lived");
+  EXPECT_DOUBLE_EQ(rows[1].measured, 2.5e14);
+  EXPECT_EQ(rows[2].condition, "zeros+burst+as-lived");
+  EXPECT_DOUBLE_EQ(rows[2].measured, 1e15);
+  EXPECT_TRUE(is_roof(rows[0]));
+  EXPECT_FALSE(hidden(rows, rows[0]));
+  for (const std::size_t i : {1u, 2u}) {
+    EXPECT_FALSE(is_roof(rows[i]));
+    EXPECT_TRUE(hidden(rows, rows[i]));
+    EXPECT_FALSE(hidden(std::span(&rows[i], 1), rows[i])) << "alone it stands for itself";
+  }
 }
 
 TEST(Ceilings, NeverQuietIsSaid) {

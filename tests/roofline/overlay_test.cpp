@@ -177,6 +177,34 @@ TEST(Overlay, LaunchTimeBoundsASmallKernel) {
   EXPECT_EQ(points[1].verdict, "impossible");
 }
 
+TEST(Overlay, LaunchTimeCountsForEveryLaunchOfACall) {
+  auto limits = ceilings();
+  for (Ceiling& c : limits) c.device = "gpu";
+  limits.push_back(ceiling("latency", "launch", "", 3e-6));
+  limits.back().device = "gpu";
+  // Two launches a call take 6 us; of 100 calls that share one launch each takes 30 ns.
+  std::vector<Benchmark> rows = {kernel(1e5, {{"L2", 1e5}}, 7e-6),
+                                 kernel(1e5, {{"L2", 1e5}}, 7e-6)};
+  for (Benchmark& row : rows) row.device = "gpu";
+  rows[0].launches = 2;
+  rows[1].launches = 0.01;
+  const auto points = overlay(rows, limits);
+  EXPECT_EQ(points[0].bound_by, "launch");
+  EXPECT_DOUBLE_EQ(points[0].t_lower_s, 6e-6);
+  EXPECT_NE(points[1].bound_by, "launch");
+}
+
+TEST(Overlay, ZerosBurstsAndLongLoadsAreNoRoof) {
+  auto limits = ceilings();
+  for (const char* condition :
+       {"zeros+burst+as-lived", "random+burst+as-lived", "random+sustained+as-lived"}) {
+    limits.push_back(ceiling("compute", "", "simd-avx2", 200e9));
+    limits.back().condition = condition;
+  }
+  const std::vector<Benchmark> rows = {kernel(1e9, {}, 20e-3)};  // 50 of 100 GFLOP/s
+  EXPECT_DOUBLE_EQ(overlay(rows, limits)[0].fraction_of_roof, 0.5);
+}
+
 TEST(Overlay, TheoryAndAdvertisedNeedBothSides) {
   auto limits = ceilings();
   limits[0].theory_at_clock = 110e9;

@@ -38,6 +38,7 @@ struct Emulated {
 // Hopper's own instructions and libraries have no emulation.
 #define EMULATE_sm80(op, variant) \
   {{#op, #variant, Need::sm80, Threads::one, "", &op::variant}, &op::gpu_operation},
+#define EMULATE_sm89 EMULATE_sm80
 #define EMULATE_sm90a(op, variant)
 #define EMULATE_cublaslt(op, variant)
 #define GPU_OPERATION(op, what)
@@ -55,7 +56,7 @@ bool affordable(const KernelInfo& kernel, const Case& c) {
   if (kernel.op == "matmul")
     return static_cast<double>(c.size("M")) * c.size("N") * c.size("K") <= 1.0e7;
   if (kernel.op == "fma_peak") return c.text("data") == "random";
-  if (kernel.op == "attention") return c.size("context") <= 1100;
+  if (kernel.op == "attention") return c.size("context") <= (c.dtype == "bf16" ? 1100 : 400);
   if (kernel.op == "stream") return c.size("size") <= 100000;
   return true;
 }
@@ -128,7 +129,16 @@ int attention_without_combining(const attention::GpuArguments& a, cudaStream_t s
   less.chunks = 1;
   return attention::sm80_v2_split.bf16.dim_64(less, stream);
 }
-
+int mma_attention_without_last(const attention::GpuArguments& a, cudaStream_t stream) {
+  attention::GpuArguments less = a;
+  --less.context;
+  return attention::sm80_v4_mma.bf16.dim_64(less, stream);
+}
+int mma_attention_with_equal_lengths(const attention::GpuArguments& a, cudaStream_t stream) {
+  attention::GpuArguments more = a;
+  more.lengths = nullptr;
+  return attention::sm80_v4_mma.bf16.dim_64(more, stream);
+}
 TEST(Oracles, CatchWrongKernels) {
   const dot::GpuKernel short_dot = {.bf16 = dot_without_last};
   // An input value can be 0, so that leaving it out is right: of several lengths one must show.
@@ -160,6 +170,19 @@ TEST(Oracles, CatchWrongKernels) {
   EXPECT_NE(verdict(split, &bad, decode), "");
   bad.bf16.dim_64 = attention_without_combining;
   EXPECT_NE(verdict(split, &bad, decode), "");
+
+  // Tensor cores round queries and weights: the oracle allows for it and still sees a token.
+  Case ragged = decode;
+  ragged.keys[0].second = "3";
+  ragged.keys.emplace_back("lengths", "ragged");
+  const auto& tensor = find("attention", "sm80_v4_mma");
+  attention::GpuKernel rough = attention::sm80_v4_mma;
+  EXPECT_EQ(verdict(tensor, &rough, decode), "");
+  EXPECT_EQ(verdict(tensor, &rough, ragged), "");
+  rough.bf16.dim_64 = mma_attention_without_last;
+  EXPECT_NE(verdict(tensor, &rough, decode), "");
+  rough.bf16.dim_64 = mma_attention_with_equal_lengths;
+  EXPECT_NE(verdict(tensor, &rough, ragged), "");
 }
 
 /// Beyond 512^3 the oracle samples on the device; forced here on a small product.

@@ -84,11 +84,21 @@ class Launch {
 
 inline void __syncthreads() { emulation::synchronise_block(); }
 inline void __threadfence() {}
+inline void __syncwarp() {
+  const char nothing = 0;
+  emulation::exchange(&nothing, sizeof nothing);
+}
 
 template <class T>
 T __shfl_xor_sync(unsigned, T value, int lanes) {
   emulation::exchange(&value, sizeof value);
   return emulation::from_lane<T>(emulation::current->lane ^ lanes);
+}
+
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  emulation::exchange(&value, sizeof value);
+  return emulation::from_lane<T>(lane);
 }
 
 inline unsigned __reduce_add_sync(unsigned, unsigned value) {

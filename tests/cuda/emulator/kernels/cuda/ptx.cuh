@@ -1,10 +1,13 @@
 // The wrappers of kernels/cuda/ptx.cuh in plain C++: what each instruction does, by the PTX ISA.
 #pragma once
 
+#include <cuda_fp8.h>
+
 #include <cstddef>
 #include <cstdint>
 
 #include "kernels/cuda/fragments.hpp"
+#include "kernels/cuda/rounding.hpp"
 #include "kernels/dtype.hpp"
 
 namespace kernels::cuda::ptx {
@@ -22,6 +25,8 @@ inline uint4 load_streaming(const void* p) {
   std::memcpy(&v, p, sizeof v);
   return v;
 }
+
+inline uint4 load_cached(const void* p) { return load_streaming(p); }
 
 inline uint4 load_shared(std::uint32_t address) {
   return *reinterpret_cast<const uint4*>(shared_window | address);
@@ -62,6 +67,7 @@ double widened(Element x) {
   return static_cast<double>(x);
 }
 inline double widened(__half x) { return __half2float(x); }
+inline double widened(__nv_fp8_e4m3 x) { return static_cast<float>(x); }
 /// The tensor core looks at the upper 19 bits of a tf32 operand.
 inline double widened(float x) {
   std::uint32_t u;
@@ -112,6 +118,26 @@ inline void mma_tf32(float (&d)[4], const std::uint32_t (&a)[4], const std::uint
 }
 inline void mma_s8(int (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
   mma_m16n8<std::int8_t>(d, a, b);
+}
+inline void mma_e4m3(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+  mma_m16n8<__nv_fp8_e4m3>(d, a, b);
+}
+
+template <class T>
+void fma_x2(std::uint32_t& d, std::uint32_t a, std::uint32_t b) {
+  T x[2], y[2], z[2];
+  std::memcpy(x, &d, 4);
+  std::memcpy(y, &a, 4);
+  std::memcpy(z, &b, 4);
+  for (int i = 0; i < 2; ++i)
+    x[i] = static_cast<T>(round_to_odd(widened(x[i]) * widened(y[i]) + widened(z[i])));
+  std::memcpy(&d, x, 4);
+}
+inline void fma_f16x2(std::uint32_t& d, std::uint32_t a, std::uint32_t b) {
+  fma_x2<__half>(d, a, b);
+}
+inline void fma_bf16x2(std::uint32_t& d, std::uint32_t a, std::uint32_t b) {
+  fma_x2<bf16>(d, a, b);
 }
 
 inline void mma_f64(double (&d)[2], double a, double b) {

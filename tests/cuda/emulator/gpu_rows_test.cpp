@@ -1,0 +1,114 @@
+// What the GPU's probes say of themselves, on its way into ceilings.csv: rows as bench writes them,
+// with made-up times, through the reader and the ceilings.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "kernels/fma_peak/fma_peak_gpu.hpp"
+#include "kernels/link/link_gpu.hpp"
+#include "kernels/registry.hpp"
+#include "kernels/stream/stream_gpu.hpp"
+#include "roofline/ceilings.hpp"
+
+namespace kernels {
+#define PROBE(op, variant)              \
+  namespace op {                        \
+  struct GpuKernel;                     \
+  extern const Operation gpu_operation; \
+  extern const GpuKernel variant;       \
+  }
+PROBE(chase, sm80_plain)
+PROBE(fma_peak, sm80_mma)
+PROBE(launch, sm80_graph)
+PROBE(link, sm80_pinned)
+PROBE(stream, sm80_l1)
+PROBE(stream, sm80_vector)
+#undef PROBE
+
+namespace {
+
+constexpr std::int64_t kMb = 1 << 20;
+/// L2 up to half of 4 MB, HBM from 16 MB.
+constexpr Caches kChip = {.l1d = 128 << 10, .l2 = 4 * kMb, .memory = 1024 * kMb, .cores = 2};
+
+nlohmann::json row(const Operation& operation, const char* op, const char* variant,
+                   const void* table, const Case& c, double seconds) {
+  const KernelInfo info = {op, variant, Need::sm80, Threads::one, "", table};
+  EXPECT_TRUE(operation.supports(info, c)) << op << " " << c.name();
+  const auto problem = operation.bind(info, c, kChip);
+  const auto [unit, dtype] = problem->exec_unit();
+  nlohmann::json out = {{"name", std::string(op) + "/" + variant + "/" + c.name()},
+                        {"run_type", "iteration"},
+                        {"real_time", seconds},
+                        {"time_unit", "s"},
+                        {"label", "device=gpu;exec_unit=" + unit + ";roof_dtype=" + dtype + ";"},
+                        {"flops", problem->cost().flops},
+                        {"bytes", problem->cost().bytes},
+                        {"working_set_bytes", problem->working_set_bytes()}};
+  const LevelBytes levels = problem->traffic();
+  if (!std::isnan(levels.l1)) out["bytes_L1"] = levels.l1;
+  if (!std::isnan(levels.l2)) out["bytes_L2"] = levels.l2;
+  if (!std::isnan(levels.dram)) out["bytes_HBM"] = levels.dram;
+  return out;
+}
+
+nlohmann::json read(std::int64_t mb, double bytes_per_s) {
+  const double bytes = static_cast<double>(mb * kMb);
+  return row(stream::gpu_operation, "stream", "sm80_vector", &stream::sm80_vector,
+             {.dtype = "f32", .keys = {{"access", "read"}, {"size", std::to_string(mb * kMb)}}},
+             bytes / bytes_per_s);
+}
+
+TEST(GpuRows, BecomeTheCeilingsThatTheyMeasure) {
+  nlohmann::json rows = nlohmann::json::array();
+  rows.push_back(read(1, 4.0e12));
+  rows.push_back(read(2, 4.1e12));
+  // Between the levels, where L2 still serves a part: no one's plateau.
+  rows.push_back(read(6, 3.9e12));
+  rows.push_back(read(8, 3.8e12));
+  rows.push_back(read(16, 2.9e12));
+  rows.push_back(read(24, 3.0e12));
+  rows.push_back(
+      row(stream::gpu_operation, "stream", "sm80_l1", &stream::sm80_l1,
+          {.dtype = "f32", .keys = {{"access", "read"}, {"size", "65536"}, {"level", "L1"}}},
+          65536 / 8e12));
+  for (const auto& [size, seconds] : {std::pair{"16384", 20e-9},
+                                      {"32768", 20e-9},
+                                      {"2097152", 200e-9},
+                                      {"8388608", 400e-9},
+                                      {"16777216", 500e-9},
+                                      {"33554432", 500e-9}})
+    rows.push_back(row(chase::gpu_operation, "chase", "sm80_plain", &chase::sm80_plain,
+                       {.dtype = "u64", .keys = {{"size", size}}}, seconds));
+  rows.push_back(row(launch::gpu_operation, "launch", "sm80_graph", &launch::sm80_graph,
+                     {.dtype = "u64"}, 1.3e-6));
+  for (const char* access : {"h2d", "d2h"})
+    rows.push_back(row(link::gpu_operation, "link", "sm80_pinned", &link::sm80_pinned,
+                       {.dtype = "u8", .keys = {{"access", access}, {"size", "1000000"}}}, 20e-6));
+  rows.push_back(row(fma_peak::gpu_operation, "fma_peak", "sm80_mma", &fma_peak::sm80_mma,
+                     {.dtype = "f16", .keys = {{"data", "random"}}}, 1e-5));
+
+  const nlohmann::json file = {{"benchmarks", rows}};
+  const auto data = roofline::parse_bench_json(file.dump(), "gpu.json");
+  const auto ceilings = roofline::ceilings_from(data.benchmarks, {.machine = "box"});
+  std::map<std::string, double> measured;
+  for (const auto& c : ceilings.rows)
+    measured[c.resource + " " + (c.resource == "compute" ? c.dtype : c.level) + " " + c.operation] =
+        c.measured;
+  // 2 blocks of 8 warps, 8 chains, 4 steps, 64 iterations, 2 x 16 x 8 x 16 FLOP; two blocks an SM.
+  const double flops = 2 * 2 * 8 * 8 * 4 * 64 * 4096.0;
+  EXPECT_EQ(measured.size(), 10u);
+  EXPECT_DOUBLE_EQ(measured["bandwidth L1 read"], 8e12);
+  EXPECT_DOUBLE_EQ(measured["bandwidth L2 read"], 4.1e12);
+  EXPECT_DOUBLE_EQ(measured["bandwidth HBM read"], 3.0e12);
+  EXPECT_DOUBLE_EQ(measured["latency L1 chase"], 20e-9);
+  EXPECT_DOUBLE_EQ(measured["latency L2 chase"], 200e-9);
+  EXPECT_DOUBLE_EQ(measured["latency HBM chase"], 500e-9);
+  EXPECT_DOUBLE_EQ(measured["latency launch sm80_graph"], 1.3e-6);
+  EXPECT_DOUBLE_EQ(measured["link sm80_pinned h2d"], 5e10);
+  EXPECT_DOUBLE_EQ(measured["link sm80_pinned d2h"], 5e10);
+  EXPECT_DOUBLE_EQ(measured["compute f16 fma_peak"], flops / 1e-5);
+}
+
+}  // namespace
+}  // namespace kernels
