@@ -44,6 +44,7 @@ Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
     bound_.clear();  // what is kept may be what is missing
     bound_.push_front(bind());
   }
+  any_wrong_ = any_wrong_ || !bound_.front().wrong.empty();
   return bound_.front();
 }
 

@@ -29,10 +29,13 @@ class ProblemCache {
       : budget_(memory_bytes / 4), free_bytes_(std::move(free_bytes)) {}
   /// Binds and verifies on first use. Throws kernels::BadInput and std::bad_alloc.
   Bound& get(const Entry& entry, const kernels::Caches& caches);
+  /// Whether verification found a fault in any problem so far.
+  bool any_wrong() const { return any_wrong_; }
 
  private:
   double budget_;
   std::function<double()> free_bytes_;
+  bool any_wrong_ = false;
   std::list<Bound> bound_;  ///< most recently used first
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,6 +15,8 @@
 #include "roofline/analysis.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
+#include "roofline/gpu_choice.hpp"
+#include "roofline/machine/gpu.hpp"
 #include "roofline/machine/machine.hpp"
 #include "roofline/own_bench.hpp"
 #include "roofline/prediction.hpp"
@@ -464,15 +467,32 @@ std::vector<std::string> names_of(const std::vector<fs::path>& programs) {
   return out;
 }
 
-/// cpu, gpu or all as the programs shall take it: all without a GPU is cpu, and said.
-std::string usable_device(const RunSettings& settings, const machine::Machine& machine) {
-  if (settings.device == "cpu") return "cpu";
-  const json gpu = machine.facts.value("gpu", json::object());
-  if (gpu.value("status", "none") == "ok") return settings.device;
-  const json reason = gpu.value("reason", json());
-  const std::string words = reason.is_string() ? reason.get<std::string>() : "no GPU";
+/// An error where the GPU was asked for, else a line.
+void leave_gpu_out(const RunSettings& settings, const std::string& words) {
   if (settings.device == "gpu") throw BadInput("--device gpu: " + words);
   fmt::print(stderr, "GPU left out: {}\n", words);
+}
+
+/// cpu, gpu or all as the programs shall take it, and settings.gpu as the GPU's index: all without
+/// a GPU is cpu, and said.
+std::string usable_device(RunSettings& settings, const machine::Machine& machine) {
+  if (settings.device == "cpu") return "cpu";
+  const json gpu = machine.facts.value("gpu", json::object());
+  std::string words = "no GPU";
+  if (gpu.value("status", "none") == "ok") {
+    const GpuChoice choice = choose_gpu(gpu.at("devices"), machine::gpu_uuids(), settings.gpu,
+                                        std::getenv("CUDA_VISIBLE_DEVICES"));
+    if (choice.fault.empty()) {
+      for (const std::string& note : choice.notes) fmt::print(stderr, "{}\n", note);
+      settings.gpu = choice.gpu;
+      return settings.device;
+    }
+    if (!settings.gpu.empty()) throw BadInput(choice.fault);
+    words = choice.fault;
+  } else if (const json reason = gpu.value("reason", json()); reason.is_string()) {
+    words = reason.get<std::string>();
+  }
+  leave_gpu_out(settings, words);
   return "cpu";
 }
 
@@ -505,6 +525,10 @@ int run(const RunOptions& options) {
   }
   const std::string device = usable_device(settings, machine);
   std::vector<ListedBenchmark> listed = list_all(programs, settings, device);
+  const auto on_gpu = [](const ListedBenchmark& entry) { return entry.device == "gpu"; };
+  if (device != "cpu" && std::none_of(listed.begin(), listed.end(), on_gpu)) {
+    leave_gpu_out(settings, "these programs were built without nvcc, for CPUs only");
+  }
   for (const fs::path& program : options.own) {
     const double timeout =
         options.timeout_s > 0 ? options.timeout_s : process_timeout(settings.full, 0);

@@ -62,7 +62,8 @@ stage_format() {
     echo "format: SKIPPED, needs clang-format 14 (other versions break lines elsewhere)"
     return
   fi
-  git ls-files -z '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.js' | xargs -0 $tool --dry-run -Werror || exit 1
+  find bench kernels roofline scripts tests -regex '.*\.\(cpp\|hpp\|cu\|cuh\|js\)' -print0 |
+    xargs -0 $tool --dry-run -Werror || exit 1
 }
 
 clang_flags=(-DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DROOFLINE_CUDA=OFF)

@@ -2,6 +2,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/cublaslt.hpp"
 
@@ -21,6 +24,10 @@ std::string probe_fault() {
   int driver = 0, runtime = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
   CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
+  std::error_code error;
+  // A container may get the driver's tools without its CUDA library.
+  if (driver == 0 && std::filesystem::exists("/dev/nvidiactl", error))
+    return "NVIDIA driver in the kernel, but libcuda.so.1 is not found";
   if (auto conflict = version_conflict(driver, runtime); !conflict.empty()) return conflict;
   int count = 0;
   if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess)

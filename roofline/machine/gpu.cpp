@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <string>
+#include <utility>
 
 namespace roofline::machine {
 namespace {
@@ -158,6 +158,20 @@ json read_device(const Nvml& nvml, unsigned index, Device device) {
   return gpu;
 }
 
+/// Those that this process may look at, with their indices.
+std::vector<std::pair<unsigned, Device>> devices_of(const Nvml& nvml) {
+  std::vector<std::pair<unsigned, Device>> out;
+  unsigned count = 0;
+  nvml.call<int(unsigned*)>("nvmlDeviceGetCount_v2", &count);
+  for (unsigned index = 0; index < count; ++index) {
+    Device device = nullptr;
+    const int code =
+        nvml.call<int(unsigned, Device*)>("nvmlDeviceGetHandleByIndex_v2", index, &device);
+    if (code == kSuccess) out.emplace_back(index, device);
+  }
+  return out;
+}
+
 json without(const char* status, const std::string& reason) {
   return {{"status", status},
           {"reason", reason},
@@ -193,16 +207,21 @@ json read_gpus(const char* library, const std::filesystem::path& root) {
   if (nvml.call<int(int*)>("nvmlSystemGetCudaDriverVersion_v2", &cuda) == kSuccess) {
     gpus["cuda_driver_version"] = fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10);
   }
-  unsigned count = 0;
-  nvml.call<int(unsigned*)>("nvmlDeviceGetCount_v2", &count);
-  for (unsigned index = 0; index < count; ++index) {
-    Device device = nullptr;
-    const int code =
-        nvml.call<int(unsigned, Device*)>("nvmlDeviceGetHandleByIndex_v2", index, &device);
-    if (code == kSuccess) gpus["devices"].push_back(read_device(nvml, index, device));
+  for (const auto& [index, device] : devices_of(nvml)) {
+    gpus["devices"].push_back(read_device(nvml, index, device));
   }
   if (gpus["devices"].empty()) return without("none", "NVIDIA driver present, but no GPU");
   return gpus;
+}
+
+std::vector<std::string> gpu_uuids(const char* library) {
+  std::vector<std::string> out;
+  Nvml nvml(library);
+  if (!nvml.loaded() || !nvml.start().empty()) return out;
+  for (const auto& [index, device] : devices_of(nvml)) {
+    out.push_back(text_query(nvml, "nvmlDeviceGetUUID", device));
+  }
+  return out;
 }
 
 }  // namespace roofline::machine

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 namespace roofline::machine {
 
@@ -12,5 +14,9 @@ namespace roofline::machine {
 /// `library` and `root` are for tests.
 nlohmann::json read_gpus(const char* library = "libnvidia-ml.so.1",
                          const std::filesystem::path& root = "/");
+
+/// The UUIDs ("GPU-…") of read_gpus' devices, in their order, for a user who names one; empty where
+/// there is no driver.
+std::vector<std::string> gpu_uuids(const char* library = "libnvidia-ml.so.1");
 
 }  // namespace roofline::machine

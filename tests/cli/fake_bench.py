@@ -8,6 +8,7 @@ FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a ben
   shared: all samples but the first take twice as long, and their windows say that a core was shared
   low: a hundredth of the speed; lowonce: in the first process only (counted in FAKE_STATE)
 FAKE_SLEEP=<seconds> is how long each process takes. FAKE_LIST=garbage|crash spoils --list.
+FAKE_GPU=<why it cannot run> lists a GPU kernel too; % in it stands for CUDA_VISIBLE_DEVICES.
 """
 import json
 import os
@@ -56,6 +57,10 @@ def entries():
                 yield entry(op, "avx2", rest, threads)
                 yield entry(op, "openblas", rest, threads, library=True)
                 yield entry(op, "avx512", rest, threads, missing="this CPU has no AVX-512")
+        if "FAKE_GPU" in os.environ:
+            seen = os.environ.get("CUDA_VISIBLE_DEVICES", "all")
+            yield entry(op, "sm80_naive", "f32/N:1000/temp:cold", 132, device="gpu",
+                        missing=os.environ["FAKE_GPU"].replace("%", seen))
 
 
 def gigabytes_per_s(size):

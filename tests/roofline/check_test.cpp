@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "roofline/check/thresholds.hpp"
 #include "roofline/csv.hpp"
@@ -104,10 +105,10 @@ Planted healthy_gpu() {
   return out;
 }
 
-const Resource& resource(const Report& report, const std::string& key) {
+const Resource& resource(const Report& report, std::string_view key) {
   const auto found = std::find_if(report.resources.begin(), report.resources.end(),
                                   [&](const Resource& r) { return r.key() == key; });
-  if (found == report.resources.end()) throw std::runtime_error("no resource " + key);
+  if (found == report.resources.end()) throw std::runtime_error(fmt::format("no resource {}", key));
   return *found;
 }
 

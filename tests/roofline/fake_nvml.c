@@ -1,4 +1,6 @@
-/* A driver library with one made-up GPU. FAKE_NVML_FAULT makes nvmlInit fail with that code. */
+/* A driver library with made-up GPUs: one, or FAKE_NVML_COUNT. FAKE_NVML_FAULT makes nvmlInit fail
+ * with that code, FAKE_NVML_MIG=1 says that they are cut into slices. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,12 +26,21 @@ int nvmlSystemGetCudaDriverVersion_v2(int* version) {
   return 0;
 }
 int nvmlDeviceGetCount_v2(unsigned* count) {
-  *count = 1;
+  const char* asked = getenv("FAKE_NVML_COUNT");
+  *count = asked ? atoi(asked) : 1;
   return 0;
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
-  *device = device;
-  return index == 0 ? 0 : 2;
+  static char handles[8];
+  *device = handles + index;
+  return index < sizeof handles ? 0 : 2;
+}
+int nvmlDeviceGetUUID(Device device, char* text, unsigned size) {
+  unsigned index = 0;
+  Device other;
+  while (nvmlDeviceGetHandleByIndex_v2(index, &other) == 0 && other != device) ++index;
+  snprintf(text, size, "GPU-%u000aaaa-1111-2222-3333-444455556666", index);
+  return 0;
 }
 int nvmlDeviceGetName(Device device, char* text, unsigned size) {
   (void)device;
@@ -66,7 +77,7 @@ int nvmlDeviceGetEccMode(Device device, unsigned* now, unsigned* pending) {
 }
 int nvmlDeviceGetMigMode(Device device, unsigned* now, unsigned* pending) {
   (void)device;
-  *now = *pending = 0;
+  *now = *pending = getenv("FAKE_NVML_MIG") != NULL;
   return 0;
 }
 int nvmlDeviceGetApplicationsClock(Device device, unsigned which, unsigned* mhz) {
