@@ -1,16 +1,21 @@
 """Prints the README's tables from a results folder: the read and compute ceilings on all cores, and
 for each operation, dtype and temperature the largest problem with this suite's fastest kernel on it,
-and the decode steps beside what the ceilings predict.
+the ladder of each operation, and the decode steps beside what the ceilings predict.
 
 usage: markdown_table.py DIR
 """
 
 import csv
+import re
 import sys
 from pathlib import Path
 
 import load
 import style
+
+
+REGISTRY = Path(__file__).resolve().parents[2] / "kernels" / "kernels.def"
+LIBRARIES = ("openblas", "blis", "onednn", "mkl")
 
 
 def _rows(path):
@@ -70,7 +75,7 @@ def _kernels(rows, threads):
             continue
         if row["scope"] != "operation" or row["parent"]:
             continue
-        if row["variant"] in ("openblas", "blis", "onednn", "mkl"):
+        if row["variant"] in LIBRARIES:
             continue
         work = (row["kernel"], row["dtype"], row["temperature"])
         if work not in best or _order(row) > _order(best[work]):
@@ -90,6 +95,44 @@ def _kernels(rows, threads):
             f"{peer:.2f}x {row['peer']}" if peer else row["peer"] and f"{row['peer']}: no ratio",
         ])
     return shown
+
+
+def _ladders(rows):
+    """Of each operation the case that most variants do, with its rungs in the registry's order."""
+    ideas = re.findall(r'^KERNEL\((\w+), (\w+), .*?"(.*)"\)', REGISTRY.read_text(), re.MULTILINE)
+    cases = {}
+    for row in rows:
+        if row["device"] != "cpu" or row["scope"] != "operation" or row["parent"] or not row["roof"]:
+            continue
+        if row["level"] == _bounding(row):
+            key = tuple(row[c] for c in ("kernel", "dtype", "shape", "temperature", "threads"))
+            cases.setdefault(key, {})[row["variant"]] = row
+    shown = []
+    for op in dict.fromkeys(op for op, _, _ in ideas):
+        case = max((case for key, case in cases.items() if key[0] == op), key=_height, default={})
+        rungs = [(variant, idea) for of, variant, idea in ideas if of == op and variant in case]
+        if len(rungs) < 2:
+            continue
+        first = case[rungs[0][0]]
+        name = " ".join((op, first["dtype"], first["shape"], first["temperature"]))
+        name += f", {first['threads']} thread{'s' if first['threads'] != '1' else ''}"
+        for variant, idea in rungs:
+            row = case[variant]
+            shown.append([
+                name,
+                variant,
+                idea,
+                _time(float(row["time_s"])),
+                f"{float(first['time_s']) / float(row['time_s']):.3g}x",
+                _share(float(row["t_lower_s"]) / float(row["time_s"])),
+            ])
+            name = ""
+    return shown
+
+
+def _height(case):
+    """More variants first, then more work."""
+    return len(case), max(float(row["flops"]) for row in case.values())
 
 
 def _steps(rows):
@@ -132,6 +175,7 @@ def main(folder):
            _ceilings(ceilings, threads))
     _table(["kernel", "shape", "variant", "time", "rate", "bound by", "of its roof",
             "against the best library"], _kernels(kernels, threads))
+    _table(["case", "rung", "idea", "time", "against the first", "of its roof"], _ladders(kernels))
     prediction = folder / "prediction.csv"
     if prediction.exists():
         _table(["step", "measured", "T_lower", "T_upper", "above T_lower", "verdict"],
