@@ -26,6 +26,10 @@ std::string group_name(const ListedBenchmark& entry) {
     name = "own-" + entry.program.filename().string();
   } else if (of_ceilings(entry)) {
     name += fmt::format("/threads:{}", entry.threads);
+    // Peaks under seconds of load, apart from those of a rested chip.
+    for (const char* hold : {"/hold:burst", "/hold:sustained"}) {
+      if (entry.name.find(hold) != std::string::npos) name += hold;
+    }
   } else {
     const std::size_t rest = entry.name.find('/', entry.op.size() + 1 + entry.variant.size());
     if (rest != std::string::npos) name += entry.name.substr(rest);

@@ -59,9 +59,25 @@ TEST(RunPlan, OneProcessForOursAndOnePerLibrary) {
                                       "matmul/avx2/f32/M:64/temp:warm/threads:1"}));
   EXPECT_EQ(plan.groups[2].units[1].library, "openblas");
   EXPECT_EQ(plan.groups[2].units[2].library, "blis");
+  EXPECT_FALSE(plan.groups[2].large);
   EXPECT_EQ(plan.groups[3].name, "matmul_f32_M-64_temp-cold_threads-1");
+  EXPECT_TRUE(plan.groups[3].large);
   ASSERT_EQ(plan.skipped.size(), 1u);
   EXPECT_EQ(plan.skipped[0].reason, "no AVX-512");
+}
+
+TEST(RunPlan, PeaksUnderLoadAreGroupsOfTheirOwn) {
+  std::vector<ListedBenchmark> all;
+  for (const char* keys :
+       {"bf16/data:random/threads:1", "bf16/data:zeros/hold:burst/threads:1",
+        "bf16/data:random/hold:sustained/threads:1", "s8/data:random/hold:sustained/threads:1"}) {
+    all.push_back(entry("bench_ceilings", "fma_peak", "mma", keys));
+  }
+  const Plan plan = make_plan(all, "");
+  ASSERT_EQ(plan.groups.size(), 3u);
+  EXPECT_EQ(plan.groups[1].name, "fma-peak_threads-1_hold-burst");
+  EXPECT_EQ(plan.groups[2].name, "fma-peak_threads-1_hold-sustained");
+  EXPECT_EQ(plan.groups[2].benchmarks(), 2u);
 }
 
 TEST(RunPlan, AProgramOfOnesOwnIsOneGroupAfterOurs) {
