@@ -1,6 +1,7 @@
 // The parts of `roofline run` that need no bench program; the whole is tests/cli/run.sh.
 #include "roofline/run.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -175,6 +176,14 @@ TEST(Process, TicksWhileItWaits) {
   EXPECT_EQ(ticks, 2);
 }
 
+/// A file of this test's own, not there yet.
+fs::path fresh_log() {
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  const fs::path log = fs::temp_directory_path() / fmt::format("roofline_{}", test->name());
+  fs::remove(log);
+  return log;
+}
+
 /// A shell that appends its letter to a file in each of three turns.
 Command in_three_turns(char letter, const fs::path& log, int turns) {
   const std::string script =
@@ -185,8 +194,7 @@ Command in_three_turns(char letter, const fs::path& log, int turns) {
 
 TEST(Process, WorkInTurns) {
   SignalGuard guard;
-  const fs::path log = fs::temp_directory_path() / "roofline_turns_test";
-  fs::remove(log);
+  const fs::path log = fresh_log();
   const auto out = run_in_turns(
       {in_three_turns('a', log, 1),
        {{"/bin/sh", "-c", "exec 3>&-; sleep 0.1; printf -- - >>" + log.string() + "; exit 7"}},
@@ -200,8 +208,7 @@ TEST(Process, WorkInTurns) {
 
 TEST(Process, IsStoppedBetweenItsTurns) {
   SignalGuard guard;
-  const fs::path log = fs::temp_directory_path() / "roofline_turns_test";
-  fs::remove(log);
+  const fs::path log = fresh_log();
   const std::string busy = "(while :; do printf . >>" + log.string() +
                            "; sleep 0.01; done) & printf x >&3; "
                            "dd bs=1 count=1 <&3 >/dev/null 2>&1";
@@ -216,8 +223,7 @@ TEST(Process, IsStoppedBetweenItsTurns) {
 
 TEST(Process, OneThatUsesUpItsTimeDoesNotCostTheOthersTheirs) {
   SignalGuard guard;
-  const fs::path log = fs::temp_directory_path() / "roofline_turns_test";
-  fs::remove(log);
+  const fs::path log = fresh_log();
   const auto out = run_in_turns(
       {in_three_turns('a', log, 1), {{"/bin/sh", "-c", "printf x >&3; sleep 60"}, {}, 0.3}});
   EXPECT_EQ(out[0].output, "a\n");
