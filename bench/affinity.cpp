@@ -2,6 +2,8 @@
 
 #include <omp.h>
 
+#include <thread>
+
 namespace bench {
 namespace {
 
@@ -14,7 +16,7 @@ void pin(int cpu) {
 
 }  // namespace
 
-PinnedTeam::PinnedTeam(int threads, const std::vector<int>& cpus) {
+PinnedTeam::PinnedTeam(int threads, const std::vector<int>& cpus) : threads_(threads) {
   sched_getaffinity(0, sizeof before_, &before_);
   if (cpus.empty()) return;
 #pragma omp parallel num_threads(threads)
@@ -22,5 +24,20 @@ PinnedTeam::PinnedTeam(int threads, const std::vector<int>& cpus) {
 }
 
 PinnedTeam::~PinnedTeam() { sched_setaffinity(0, sizeof before_, &before_); }
+
+void PinnedTeam::run(const Work& work) const {
+#pragma omp parallel num_threads(threads_)
+  work(omp_get_thread_num());
+}
+
+void run_on_fresh_threads(int threads, const std::vector<int>& cpus, const Work& work) {
+  std::vector<std::jthread> team;
+  for (int i = 0; i < threads; ++i) {
+    team.emplace_back([&, i] {
+      if (!cpus.empty()) pin(cpus[static_cast<std::size_t>(i) % cpus.size()]);
+      work(i);
+    });
+  }
+}
 
 }  // namespace bench

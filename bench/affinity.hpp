@@ -3,9 +3,13 @@
 
 #include <sched.h>
 
+#include <functional>
 #include <vector>
 
 namespace bench {
+
+/// What each thread of a team does; it is given its number.
+using Work = std::function<void(int)>;
 
 /// Pins the calling thread and the OpenMP team of `threads` to one CPU each for as long as it
 /// lives; the caller gets its old mask back at the end. libgomp and libomp keep a team's threads,
@@ -16,9 +20,16 @@ class PinnedTeam {
   ~PinnedTeam();
   PinnedTeam(const PinnedTeam&) = delete;
   PinnedTeam& operator=(const PinnedTeam&) = delete;
+  /// Work on all of its threads at the same time.
+  void run(const Work& work) const;
 
  private:
+  int threads_;
   cpu_set_t before_;
 };
+
+/// The same on threads of their own, pinned likewise, of which none is left at the end: those of an
+/// OpenMP team would go on spinning for milliseconds beside the threads of a library.
+void run_on_fresh_threads(int threads, const std::vector<int>& cpus, const Work& work);
 
 }  // namespace bench

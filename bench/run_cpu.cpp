@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <new>
+#include <thread>
 
 #include "bench/affinity.hpp"
 #include "bench/counters.hpp"
@@ -80,15 +81,21 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     return;
   }
   auto& problem = *bound->problem;
-  if (bound->next_call == 0) bound->batch = calibrate(problem);
+  if (bound->next_call == 0) {
+    // The OpenMP team that filled and verified spins for some milliseconds before it sleeps.
+    if (!team) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    bound->batch = calibrate(problem);
+  }
   problem.run(bound->next_call++, 1);
 
   const auto window = [&] {
-    // A library's own threads start with this one's mask, which a team for the window must not
-    // keep.
-    std::unique_ptr<PinnedTeam> observers;
-    if (!team) observers = std::make_unique<PinnedTeam>(entry.instance.threads, cpus);
-    return observe(entry.instance.threads, !std::isnan(problem.traffic().dram));
+    const int threads = entry.instance.threads;
+    const bool memory = !std::isnan(problem.traffic().dram);
+    if (team)
+      return observe(
+          threads, [&](const Work& work) { team->run(work); }, memory);
+    return observe(
+        threads, [&](const Work& work) { run_on_fresh_threads(threads, cpus, work); }, memory);
   };
   PartClock part_clock(problem);
   const Window before = when_quiet(window);

@@ -1,8 +1,8 @@
 #include "bench/window.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
+#include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ void flush(const std::byte* line) {
 #endif
 }
 
-double memory_rate(int threads) {
+double memory_rate(int threads, const Team& team) {
   static std::shared_ptr<std::byte> block;
   static int owners = 0;
   if (threads > owners) {
@@ -41,24 +41,24 @@ double memory_rate(int threads) {
   }
   std::byte* const base = block.get();
   std::chrono::steady_clock::time_point start, end;
-  std::uint64_t total = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : total)
-  {
-    std::byte* const mine = base + kFlushed * static_cast<std::size_t>(omp_get_thread_num());
+  std::atomic<std::uint64_t> total = 0;
+  std::barrier all(threads);
+  team([&](int thread) {
+    std::byte* const mine = base + kFlushed * static_cast<std::size_t>(thread);
     for (std::size_t at = 0; at < kFlushed; at += kLine) {
       mine[at] = std::byte{1};
       flush(mine + at);
     }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-#pragma omp barrier
-#pragma omp master
-    start = std::chrono::steady_clock::now();
+    all.arrive_and_wait();
+    if (thread == 0) start = std::chrono::steady_clock::now();
+    std::uint64_t sum = 0;
     for (std::size_t at = 0; at < kFlushed; at += kLine)
-      total += static_cast<std::uint64_t>(*static_cast<volatile std::byte*>(mine + at));
-#pragma omp barrier
-#pragma omp master
-    end = std::chrono::steady_clock::now();
-  }
+      sum += static_cast<std::uint64_t>(*static_cast<volatile std::byte*>(mine + at));
+    total += sum;
+    all.arrive_and_wait();
+    if (thread == 0) end = std::chrono::steady_clock::now();
+  });
   const double bytes = static_cast<double>(total) * kLine;
   return bytes / std::chrono::duration<double>(end - start).count();
 }
@@ -77,16 +77,19 @@ double waited_for_cpu_s() {
   return fault ? kUnknown : 1e-9 * waited_ns;
 }
 
-Window observe(int threads, bool memory) {
+Window observe(int threads, const Team& team, bool memory) {
   std::vector<CoreRates> cores(threads);
-#pragma omp parallel num_threads(threads)
-  cores[omp_get_thread_num()] = core_rates();
+  std::barrier all(threads);
+  team([&](int thread) {
+    all.arrive_and_wait();
+    cores[static_cast<std::size_t>(thread)] = core_rates();
+  });
   Window out{0, cores[0].issue_per_cycle, kUnknown};
   for (const CoreRates& core : cores) {
     out.clock_hz += core.clock_hz / threads;
     out.issue_per_cycle = std::min(out.issue_per_cycle, core.issue_per_cycle);
   }
-  if (memory) out.memory_bytes_per_s = memory_rate(threads);
+  if (memory) out.memory_bytes_per_s = memory_rate(threads, team);
   return out;
 }
 
@@ -94,7 +97,7 @@ Window observe(int threads, bool memory) {
 
 }  // namespace
 
-Window observe(int, bool) { return {kUnknown, kUnknown, kUnknown}; }
+Window observe(int, const Team&, bool) { return {kUnknown, kUnknown, kUnknown}; }
 
 #endif
 

@@ -1,6 +1,10 @@
 // What the cores give in the moment beside a sample, without a look at the sample itself.
 #pragma once
 
+#include <functional>
+
+#include "bench/affinity.hpp"
+
 namespace bench {
 
 /// A window of some 150 us on a team's cores, all of them at the same time. NaN: not known.
@@ -18,8 +22,11 @@ struct Window {
 /// them; NaN where the kernel does not tell.
 double waited_for_cpu_s();
 
-/// Observes the cores of an OpenMP team of `threads`, which the caller has pinned. Memory is looked
-/// at only if asked: it takes another 1 to 2 ms.
-Window observe(int threads, bool memory);
+/// Has work done on all threads of a pinned team at the same time.
+using Team = std::function<void(const Work&)>;
+
+/// Observes the cores of a team of `threads`. Memory is looked at only if asked: it takes another
+/// 1 to 2 ms.
+Window observe(int threads, const Team& team, bool memory);
 
 }  // namespace bench
