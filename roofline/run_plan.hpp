@@ -52,10 +52,10 @@ std::vector<ListedBenchmark> parse_list(std::string_view text,
                                         const std::filesystem::path& program);
 
 /// Groups by operation, dtype, keys, threads and device; probes (of bench_ceilings) by operation,
-/// threads, device and how long the load is held; the user's own by program. `filter` is a regular expression searched for in
-/// the names, empty for all; if it matches no probe at all, every probe stays, so that the kernels
-/// it matches have roofs. Throws BadInput for a bad expression, for one that matches nothing, and
-/// for a name that stands twice.
+/// threads, device and how long the load is held; the user's own by program. `filter` is a regular
+/// expression searched for in the names, empty for all; if it matches no probe at all, every probe
+/// stays, so that the kernels it matches have roofs. Throws BadInput for a bad expression, for one
+/// that matches nothing, and for a name that stands twice.
 Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter);
 
 /// Leaves only these benchmarks, and no unit without any.
