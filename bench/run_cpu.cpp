@@ -62,9 +62,10 @@ Window around(const Window& before, const Window& after) {
 
 void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
              const kernels::Caches& caches, const std::vector<int>& cpus) {
+  const int threads = entry.instance.threads;
   // A library makes its own threads, which inherit this thread's mask: it must not be pinned.
   std::unique_ptr<PinnedTeam> team;
-  if (!entry.kernel->library()) team = std::make_unique<PinnedTeam>(entry.instance.threads, cpus);
+  if (!entry.kernel->library()) team = std::make_unique<PinnedTeam>(threads, cpus);
 
   Bound* bound = nullptr;
   try {
@@ -88,15 +89,14 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   }
   problem.run(bound->next_call++, 1);
 
-  const auto window = [&] {
-    const int threads = entry.instance.threads;
-    const bool memory = !std::isnan(problem.traffic().dram);
+  const bool memory = !std::isnan(problem.traffic().dram);
+  const Team observers = [&](const Work& work) {
     if (team)
-      return observe(
-          threads, [&](const Work& work) { team->run(work); }, memory);
-    return observe(
-        threads, [&](const Work& work) { run_on_fresh_threads(threads, cpus, work); }, memory);
+      team->run(work);
+    else
+      run_on_fresh_threads(threads, cpus, work);
   };
+  const auto window = [&] { return observe(threads, observers, memory); };
   PartClock part_clock(problem);
   const Window before = when_quiet(window);
   const double waited_before = waited_for_cpu_s();
@@ -115,7 +115,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     set_part_counters(state, parts[i],
                       part_clock.seconds()[i] / static_cast<double>(state.iterations()));
   set_counter(state, "issue_per_cycle", beside.issue_per_cycle);
-  set_counter(state, "cpu_wait", waited / (all.count() * entry.instance.threads));
+  set_counter(state, "cpu_wait", waited / (all.count() * threads));
   set_counter(state, "memory_window_bytes_per_s", beside.memory_bytes_per_s);
   state.SetLabel(base_label(problem, false));
 }

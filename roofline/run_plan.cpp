@@ -27,8 +27,9 @@ std::string group_name(const ListedBenchmark& entry) {
   } else if (of_ceilings(entry)) {
     name += fmt::format("/threads:{}", entry.threads);
     // Peaks under seconds of load, apart from those of a rested chip.
-    for (const char* hold : {"/hold:burst", "/hold:sustained"}) {
-      if (entry.name.find(hold) != std::string::npos) name += hold;
+    const std::size_t hold = entry.name.find("/hold:");
+    if (hold != std::string::npos) {
+      name += entry.name.substr(hold, entry.name.find('/', hold + 1) - hold);
     }
   } else {
     const std::size_t rest = entry.name.find('/', entry.op.size() + 1 + entry.variant.size());
