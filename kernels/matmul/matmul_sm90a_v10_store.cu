@@ -84,13 +84,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   auto& shared = ptx::dynamic_shared<Shared<Type>>();
   const int t = threadIdx.x;
   const int rank = static_cast<int>(ptx::cluster_rank());
-  if (t == 0) {
-    for (int s = 0; s < kStages; ++s) {
-      ptx::mbarrier_init(shared.full[s], 1);
-      ptx::mbarrier_init(shared.empty[s], kCluster * kConsumers);
-    }
-    ptx::mbarrier_init_fence();
-  }
+  if (t == 0) init_ring(shared.full, shared.empty, kCluster * kConsumers);
   ptx::cluster_sync();
 
   const int first = blockIdx.x / kCluster, step = gridDim.x / kCluster;

@@ -31,13 +31,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                       GpuArguments a, TileGrid grid) {
   auto& shared = ptx::dynamic_shared<Shared>();
   const int t = threadIdx.x;
-  if (t == 0) {
-    for (int s = 0; s < kStages; ++s) {
-      ptx::mbarrier_init(shared.full[s], 1);
-      ptx::mbarrier_init(shared.empty[s], kConsumers);
-    }
-    ptx::mbarrier_init_fence();
-  }
+  if (t == 0) init_ring(shared.full, shared.empty, kConsumers);
   __syncthreads();
 
   RingPosition<kStages> at;

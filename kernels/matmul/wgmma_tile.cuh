@@ -54,6 +54,18 @@ WGMMA_TYPE(S8, int, 1, true, wgmma_s8)
 template <class Type>
 constexpr int kStep = kSpan / Type::kBytes;  ///< of K, elements
 
+/// Makes a ring's barriers, by one thread: a stage is full when its loads have come, and empty
+/// after `releases` arrivals of those that read it. A barrier of all who use the ring follows.
+template <int kStages>
+__device__ __forceinline__ void init_ring(ptx::Mbarrier (&full)[kStages],
+                                          ptx::Mbarrier (&empty)[kStages], int releases) {
+  for (int s = 0; s < kStages; ++s) {
+    ptx::mbarrier_init(full[s], 1);
+    ptx::mbarrier_init(empty[s], releases);
+  }
+  ptx::mbarrier_init_fence();
+}
+
 /// Brings in X's rows from `row` on, k elements along K.
 template <int kTileN>
 __device__ __forceinline__ void load_x(Stage<kTileN>& s, const CUtensorMap& map, int row, int k,

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import load
 import style
+from select_rows import LIBRARIES
 
 
 REGISTRY = Path(__file__).resolve().parents[2] / "kernels" / "kernels.def"
-LIBRARIES = ("openblas", "blis", "onednn", "mkl")
 
 
 def _rows(path):
