@@ -9,6 +9,7 @@
 
 #include "kernels/attention/attention_cases.hpp"
 #include "kernels/attention/attention_gpu.hpp"
+#include "kernels/attention/attention_gpu_pieces.hpp"
 #include "kernels/cuda/fill.hpp"
 #include "kernels/cuda/problem.hpp"
 #include "kernels/cuda/traffic.hpp"
@@ -117,7 +118,7 @@ class GpuAttention final : public cuda::GpuProblem {
     sequence_pages_ = size.sequence_pages;
     rows_ = size.rows;
     cuda::require_device_memory(size.bytes, caches);
-    split();
+    pieces_ = pieces_of(kernel_, s, cuda::size_of(type_), caches.cores);
 
     if (s.page > 0) {
       table_host_.resize(s.batch * sequence_pages_);
@@ -136,7 +137,7 @@ class GpuAttention final : public cuda::GpuProblem {
     for (std::int64_t i = 0; i < outputs(); ++i) q[i] = query(i);
     q_ = upload(q);
     out_ = cuda::allocate(outputs() * sizeof(float));
-    const std::int64_t pieces = partials(s.batch, s.heads, chunks_);
+    const std::int64_t pieces = partials(s.batch, s.heads, pieces_.chunks);
     partial_sums_ = cuda::allocate(pieces * s.head_dim * sizeof(float));
     partial_stats_ = cuda::allocate(pieces * sizeof(float2));
     make_marks();
@@ -153,8 +154,8 @@ class GpuAttention final : public cuda::GpuProblem {
   std::string verify() override {
     const Shape& s = shape_;
     cuda::poison(out_.get(), outputs() * sizeof(float));
-    cuda::poison(partial_sums_.get(), partials(s.batch, s.heads, chunks_) * s.head_dim * 4);
-    cuda::poison(partial_stats_.get(), partials(s.batch, s.heads, chunks_) * sizeof(float2));
+    cuda::poison(partial_sums_.get(), partials(s.batch, s.heads, pieces_.chunks) * s.head_dim * 4);
+    cuda::poison(partial_stats_.get(), partials(s.batch, s.heads, pieces_.chunks) * sizeof(float2));
     run(slots_ - 1, 1);
     const auto bytes = cuda::to_host(out_.get(), outputs() * sizeof(float));
     std::vector<float> out(outputs());
@@ -185,8 +186,7 @@ class GpuAttention final : public cuda::GpuProblem {
     const double cache =
         2.0 * static_cast<double>(s.kv_heads * (s.ragged ? s.tokens : s.batch * s.context)) *
         static_cast<double>(s.head_dim * cuda::size_of(type_) + (scaled() ? 4 : 0));
-    const double reads = std::ceil(static_cast<double>(s.heads / s.kv_heads) /
-                                   kernel_.shared_heads(cuda::size_of(type_)));
+    const auto reads = static_cast<double>(reads_of(kernel_, s, cuda::size_of(type_)));
     LevelBytes t = cuda::streaming_traffic(cost().bytes, working_set_bytes(), caches_);
     t.l1 = t.l2 = cost().bytes + (reads - 1) * cache;
     return t;
@@ -206,23 +206,6 @@ class GpuAttention final : public cuda::GpuProblem {
   bool scaled() const { return type_ == Type::s8; }
   std::int64_t outputs() const { return shape_.batch * shape_.heads * shape_.head_dim; }
   static float query(std::int64_t i) { return kQueryAmplitude * random_value<float>(kSeedQ, i); }
-
-  /// Enough warps to fill the chip four times over, none with less than 64 tokens.
-  void split() {
-    const Shape& s = shape_;
-    chunks_ = 1;
-    chunk_ = s.context;
-    if (!kernel_.splits) return;
-    constexpr std::int64_t kWarpsPerSm = 16, kSmallest = 64, kGrain = 32;
-    const std::int64_t shared = kernel_.shared_heads(cuda::size_of(type_));
-    const std::int64_t items =
-        s.batch * s.kv_heads * ((s.heads / s.kv_heads + shared - 1) / shared);
-    const std::int64_t wanted = (kWarpsPerSm * caches_.cores + items - 1) / items;
-    const std::int64_t most = (s.context + kSmallest - 1) / kSmallest;
-    const std::int64_t pieces = std::clamp<std::int64_t>(wanted, 1, most);
-    chunk_ = ((s.context + pieces - 1) / pieces + kGrain - 1) / kGrain * kGrain;
-    chunks_ = (s.context + chunk_ - 1) / chunk_;
-  }
 
   std::int64_t row_of(std::int64_t sequence, std::int64_t kv_head, std::int64_t token) const {
     std::int64_t page = sequence * sequence_pages_ + token / page_tokens_;
@@ -309,8 +292,8 @@ class GpuAttention final : public cuda::GpuProblem {
             .k_scale = cuda::as<const float>(cache.k_scale),
             .v_scale = cuda::as<const float>(cache.v_scale),
             .out = cuda::as<float>(out_),
-            .chunk = static_cast<int>(chunk_),
-            .chunks = static_cast<int>(chunks_),
+            .chunk = pieces_.chunk,
+            .chunks = pieces_.chunks,
             .partial_sums = cuda::as<float>(partial_sums_),
             .partial_stats = cuda::as<float2>(partial_stats_)};
   }
@@ -382,7 +365,7 @@ class GpuAttention final : public cuda::GpuProblem {
   Shape shape_;
   GpuLaunch launch_;
   std::int64_t slots_ = 1, page_tokens_ = 0, sequence_pages_ = 0, rows_ = 0;
-  std::int64_t chunk_ = 0, chunks_ = 1;
+  Pieces pieces_{};
   std::vector<std::int32_t> table_host_;
   std::unordered_map<std::int64_t, std::vector<double>> marks_;  ///< keys set by hand, by row
   Memory table_, lengths_, q_, out_, partial_sums_, partial_stats_;

@@ -9,6 +9,7 @@
 #include "kernels/cuda/traffic.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/matmul/matmul_gpu.hpp"
+#include "kernels/matmul/matmul_gpu_traffic.hpp"
 #include "kernels/matmul/matmul_gpu_verify.hpp"
 #include "kernels/registry.hpp"
 
@@ -155,21 +156,8 @@ class GpuMatmul final : public cuda::GpuProblem {
 
   Cost cost() const override { return matmul::cost(shape_, element_bytes(types_)); }
 
-  /// L2: each block reads its panels of X and Y and writes its tile of Z. L1 and shared memory:
-  /// each warp reads its own rows and columns for every step of K.
   LevelBytes traffic() const override {
-    const GpuTiles& t = tiles();
-    const ElementBytes e = element_bytes(types_);
-    const double m = static_cast<double>(shape_.m), n = static_cast<double>(shape_.n),
-                 k = static_cast<double>(shape_.k), batch = static_cast<double>(shape_.batch);
-    LevelBytes bytes;
-    if (t.block_m > 0) {
-      const double tm = std::ceil(m / t.block_m), tn = std::ceil(n / t.block_n);
-      const double reads_of_y = std::ceil(tm / t.cluster_m);
-      bytes.l2 = batch * (tn * m * k * e.x + reads_of_y * k * n * e.y + m * n * e.z);
-      bytes.l1 = batch * tm * t.block_m * tn * t.block_n * k *
-                 (static_cast<double>(e.x) / t.warp_n + static_cast<double>(e.y) / t.warp_m);
-    }
+    LevelBytes bytes = gpu_tile_traffic(shape_, element_bytes(types_), tiles());
     if (caches_.l2 > 0 && working_set_bytes() > static_cast<double>(caches_.l2))
       bytes.dram = cost().bytes;
     return bytes;
