@@ -17,6 +17,8 @@
 
 namespace kernels::decode {
 
+inline constexpr float kNormEpsilon = 1e-5f;  ///< added to the mean square
+
 struct Shape {
   std::int64_t batch, context, layers;
   std::int64_t d_model = 4096, d_ff = 14336, heads = 32, kv_heads = 8, head_dim = 128;

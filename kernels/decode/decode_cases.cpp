@@ -1,9 +1,8 @@
 #include "kernels/decode/decode_cases.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
-
-#include "kernels/decode/decode.hpp"
 
 namespace kernels::decode {
 namespace {
@@ -14,14 +13,51 @@ struct Types {
 };
 constexpr Types kBf16 = {"bf16", "bf16", {2, 0, 2, 0}};
 constexpr Types kInt8 = {"bf16xs8", "s8", {1, 4, 1, 4}};
-constexpr std::int64_t kLayers8b = 32, kVocabulary8b = 128256;
 
-Case make(const Types& types, const Shape& s, int threads) {
-  Case c{.dtype = types.weights,
+/// Layers of the 8B model, enough that nothing of a step is still in cache at the next one.
+std::int64_t fewest_layers(const Types& types, const Caches& caches) {
+  const double layer = cost({.batch = 1, .context = 1, .layers = 1}, types.element).bytes;
+  return std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(4.0 * static_cast<double>(caches.l3) / layer) + 1, 1, kLayers8b);
+}
+
+}  // namespace
+
+Shape shape_of(const Case& c) {
+  for (const auto& [key, value] : c.keys)
+    if (constexpr std::array kKeys = {"B", "T", "layers", "kv", "D", "F", "N", "K", "H", "V"};
+        std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
+      throw BadInput("shape: decode has no '" + key +
+                     "' (B, T, layers, kv:bf16, kv:s8; D, F, N, K, H of another model than 8B; V "
+                     "columns of the output head)");
+  Shape s{.batch = c.size("B"), .context = c.size("T"), .layers = c.size("layers")};
+  const auto given = [&](const char* key, std::int64_t& size) {
+    if (!c.text(key).empty()) size = c.size(key);
+  };
+  given("D", s.d_model);
+  given("F", s.d_ff);
+  given("N", s.heads);
+  given("K", s.kv_heads);
+  given("H", s.head_dim);
+  given("V", s.vocabulary);
+  if (s.heads % s.kv_heads != 0)
+    throw BadInput("shape: N:" + std::to_string(s.heads) +
+                   " is not a multiple of K:" + std::to_string(s.kv_heads));
+  return s;
+}
+
+std::string kv_of(const Case& c) {
+  const std::string kv = c.text("kv", "bf16");
+  if (kv != "bf16" && kv != "s8") throw BadInput("shape: kv:" + kv + " (known: bf16, s8)");
+  return kv;
+}
+
+Case make_case(const char* weights, const char* kv, const Shape& s, int threads) {
+  Case c{.dtype = weights,
          .keys = {{"B", std::to_string(s.batch)},
                   {"T", std::to_string(s.context)},
                   {"layers", std::to_string(s.layers)},
-                  {"kv", types.kv}},
+                  {"kv", kv}},
          .threads = threads};
   const auto differs = [&](const char* key, std::int64_t size, std::int64_t usual) {
     if (size != usual) c.keys.emplace_back(key, std::to_string(size));
@@ -36,21 +72,12 @@ Case make(const Types& types, const Shape& s, int threads) {
   return c;
 }
 
-/// Layers of the 8B model, enough that nothing of a step is still in cache at the next one.
-std::int64_t fewest_layers(const Types& types, const Caches& caches) {
-  const double layer = cost({.batch = 1, .context = 1, .layers = 1}, types.element).bytes;
-  return std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(4.0 * static_cast<double>(caches.l3) / layer) + 1, 1, kLayers8b);
-}
-
-}  // namespace
-
 std::vector<Case> cases(const Caches& caches) {
   std::vector<Case> all;
   const double limit = caches.memory > 0 ? 0.5 * static_cast<double>(caches.memory) : 4e9;
   const auto add = [&](const Types& types, const Shape& s, int threads, bool quick = false) {
     if (cost(s, types.element).bytes > limit) return;
-    Case c = make(types, s, threads);
+    Case c = make_case(types.weights, types.kv, s, threads);
     for (const Case& known : all)
       if (known.name() == c.name()) return;
     c.quick = quick;
@@ -78,7 +105,6 @@ std::vector<Case> test_cases() {
   std::vector<Case> all;
   for (const char* weights : {"bf16", "bf16xs8"})
     for (const char* kv : {"bf16", "s8"}) {
-      const Types types{weights, kv, {}};
       // Sizes off every tile, rows below one and above two; heads that share a cache and heads that
       // do not.
       const Shape small{.batch = 1,
@@ -93,7 +119,7 @@ std::vector<Case> test_cases() {
       const auto with = [&](auto change, int threads) {
         Shape s = small;
         change(s);
-        all.push_back(make(types, s, threads));
+        all.push_back(make_case(weights, kv, s, threads));
       };
       with([](Shape&) {}, 1);
       with([](Shape& s) { s.context = 1, s.vocabulary = 0; }, 3);

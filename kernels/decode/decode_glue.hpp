@@ -6,11 +6,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/decode/decode.hpp"
 #include "kernels/dtype.hpp"
 
 namespace kernels::decode {
-
-inline constexpr float kNormEpsilon = 1e-5f;
 
 /// x / rms(x), without a gain.
 inline void normalise(const float* x, std::int64_t n, bf16* out) {

@@ -4,43 +4,12 @@
 
 #include "kernels/cost.hpp"
 #include "kernels/decode/decode_cases.hpp"
+#include "kernels/decode/decode_stack.hpp"
 #include "kernels/decode/decode_verify.hpp"
 #include "kernels/registry.hpp"
 
 namespace kernels::decode {
 namespace {
-
-/// Below this many multiply-adds the whole step is checked besides each kernel.
-constexpr double kWholeOracle = 2e7;
-
-Shape shape_of(const Case& c) {
-  for (const auto& [key, value] : c.keys)
-    if (constexpr std::array kKeys = {"B", "T", "layers", "kv", "D", "F", "N", "K", "H", "V"};
-        std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
-      throw BadInput("shape: decode has no '" + key +
-                     "' (B, T, layers, kv:bf16, kv:s8; D, F, N, K, H of another model than 8B; V "
-                     "columns of the output head)");
-  Shape s{.batch = c.size("B"), .context = c.size("T"), .layers = c.size("layers")};
-  const auto given = [&](const char* key, std::int64_t& size) {
-    if (!c.text(key).empty()) size = c.size(key);
-  };
-  given("D", s.d_model);
-  given("F", s.d_ff);
-  given("N", s.heads);
-  given("K", s.kv_heads);
-  given("H", s.head_dim);
-  given("V", s.vocabulary);
-  if (s.heads % s.kv_heads != 0)
-    throw BadInput("shape: N:" + std::to_string(s.heads) +
-                   " is not a multiple of K:" + std::to_string(s.kv_heads));
-  return s;
-}
-
-std::string kv_of(const Case& c) {
-  const std::string kv = c.text("kv", "bf16");
-  if (kv != "bf16" && kv != "s8") throw BadInput("shape: kv:" + kv + " (known: bf16, s8)");
-  return kv;
-}
 
 const KernelInfo& registered(std::string_view op, std::string_view variant) {
   for (const KernelInfo& info : all_kernels())
@@ -56,12 +25,6 @@ Choice choose(const Kernel& kernel, const Case& c) {
   return {&registered("matmul", kernel.matmul),
           &registered("attention", kv_of(c) == "s8" ? kernel.attention_s8 : kernel.attention_bf16)};
 }
-
-template <class C>
-constexpr bool kScaled = std::is_same_v<C, std::int8_t>;
-
-template <class W, class C>
-constexpr ElementBytes kElement = {sizeof(W), kScaled<W> ? 4 : 0, sizeof(C), kScaled<C> ? 4 : 0};
 
 template <class W>
 constexpr auto routine_of = [](const matmul::Kernel& kernel) {
@@ -214,11 +177,7 @@ class Decode final : public Problem {
       case kQkv:
         return product(stack_.normed, stack_.qkv);
       case kAttention:
-        return check_attention(
-            stack_, layer,
-            kScaled<C> ? static_cast<const attention::Kernel*>(choice_.attend->table)->s8_rounding
-                       : 0,
-            case_.threads);
+        return check_attended(layer);
       case kOut:
         return product(stack_.attended_bf16, stack_.update);
       case kMlpUp:
@@ -232,6 +191,25 @@ class Decode final : public Problem {
     }
   }
 
+  std::string check_attended(std::int64_t layer) const {
+    const Shape& s = stack_.shape();
+    const auto& cache = stack_.cache(layer);
+    struct Tokens {
+      const C *k, *v;
+      const float *k_scale, *v_scale;
+    };
+    std::vector<Tokens> tokens;
+    for (const std::int64_t head : checked_heads(s)) {
+      const std::int64_t row = first_row(s, head), at = row * s.head_dim;
+      tokens.push_back({cache.k.data() + at, cache.v.data() + at,
+                        kScaled<C> ? cache.k_scale.data() + row : nullptr,
+                        kScaled<C> ? cache.v_scale.data() + row : nullptr});
+    }
+    const auto& attend = *static_cast<const attention::Kernel*>(choice_.attend->table);
+    return check_attention<C>(s, layer, stack_.q.data(), stack_.attended.data(), tokens,
+                              1e-4 + (kScaled<C> ? 100 * attend.s8_rounding : 0), case_.threads);
+  }
+
   const Kernel& kernel_;
   Case case_;
   Caches caches_;
@@ -241,19 +219,6 @@ class Decode final : public Problem {
   std::vector<Stage> stages_;  ///< the parts, in the order of parts()
   std::function<void(std::size_t)> done_;
 };
-
-/// Calls `with.template operator()<W, C>()` for the case's types.
-template <class With>
-auto dispatch(const Case& c, With with) {
-  const bool scaled = kv_of(c) == "s8";
-  if (c.dtype == "bf16")
-    return scaled ? with.template operator()<bf16, std::int8_t>()
-                  : with.template operator()<bf16, bf16>();
-  if (c.dtype == "bf16xs8")
-    return scaled ? with.template operator()<std::int8_t, std::int8_t>()
-                  : with.template operator()<std::int8_t, bf16>();
-  throw BadInput("decode: dtype '" + c.dtype + "' (known: bf16, bf16xs8)");
-}
 
 /// A kernel's own operation says what it does.
 bool does(const KernelInfo& info, const Case& c) { return operation_of(info).supports(info, c); }

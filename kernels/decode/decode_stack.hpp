@@ -12,30 +12,9 @@
 #include "kernels/buffer.hpp"
 #include "kernels/decode/decode.hpp"
 #include "kernels/decode/decode_glue.hpp"
+#include "kernels/decode/decode_values.hpp"
 
 namespace kernels::decode {
-
-/// Seeds of one layer's values.
-constexpr std::uint64_t seed(std::int64_t layer, int what) {
-  return static_cast<std::uint64_t>(layer) * 16 + static_cast<std::uint64_t>(what) + 1;
-}
-inline constexpr int kSeedScale = kStages, kSeedK = 2 * kStages, kSeedV = kSeedK + 1;
-
-/// Element i of the weights of a stage, whose products keep the size of what they are applied to.
-template <class W>
-W weight(std::int64_t layer, Stage stage, std::int64_t depth, std::int64_t i) {
-  if constexpr (std::is_same_v<W, std::int8_t>)
-    return random_value<W>(seed(layer, stage), i);
-  else
-    return W(std::sqrt(3.0f / static_cast<float>(depth)) *
-             random_value<float>(seed(layer, stage), i));
-}
-/// The scale of an int8 column.
-inline float weight_scale(std::int64_t layer, Stage stage, std::int64_t depth,
-                          std::int64_t column) {
-  return std::sqrt(3.0f / static_cast<float>(depth)) / 127 *
-         (1 + 0.25f * random_value<float>(seed(layer, kSeedScale + stage), column));
-}
 
 /// The registered kernels that a step calls.
 template <class W, class C>
@@ -50,6 +29,8 @@ struct Calls {
 template <class W, class C>
 class Stack {
  public:
+  using Weight = W;
+  using Cached = C;
   struct Weights {
     Buffer<W> plain;  ///< one of the two
     Buffer<std::byte> packed;
@@ -84,8 +65,7 @@ class Stack {
     if (s.vocabulary > 0) head_ = make_weights(s.layers, kHead);
 
     const std::int64_t b = s.batch, queries = s.heads * s.head_dim;
-    start_ = Buffer<float>(b * s.d_model, threads,
-                           [](std::int64_t i) { return 2 * random_value<float>(0, i); });
+    start_ = Buffer<float>(b * s.d_model, threads, [](std::int64_t i) { return start_value(i); });
     x = zeros<float>(b * s.d_model);
     normed = zeros<bf16>(b * s.d_model);
     qkv = zeros<float>(b * (queries + 2 * s.kv_heads * s.head_dim));
@@ -160,7 +140,6 @@ class Stack {
 
   const Shape& shape() const { return shape_; }
   const Cache& cache(std::int64_t layer) const { return layers_[layer].cache; }
-  const Buffer<float>& start() const { return start_; }
   matmul::Tiles tiles(Stage stage) const {
     return calls_.product->tiles(plans_[stage], calls_.packed());
   }
@@ -207,9 +186,8 @@ class Stack {
     Cache out{.k = values(kSeedK), .v = values(kSeedV)};
     if constexpr (kScaled) {
       const auto scales = [&](int what) {
-        return Buffer<float>(tokens, threads_, [=](std::int64_t i) {
-          return (1 + 0.5f * random_value<float>(seed(layer, what), ~i)) / 127;
-        });
+        return Buffer<float>(tokens, threads_,
+                             [=](std::int64_t i) { return cache_scale(layer, what, i); });
       };
       out.k_scale = scales(kSeedK);
       out.v_scale = scales(kSeedV);

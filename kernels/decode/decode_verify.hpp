@@ -2,14 +2,18 @@
 // step from its start.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "kernels/decode/decode_stack.hpp"
+#include "kernels/decode/decode_values.hpp"
 
 namespace kernels::decode {
+
+/// Below this many multiply-adds the whole step is checked besides each kernel.
+inline constexpr double kWholeOracle = 2e7;
 
 using Doubles = std::vector<double>;
 
@@ -89,48 +93,62 @@ Doubles attend(const Doubles& query, std::int64_t context, Key key, Value value)
   return out;
 }
 
-/// Checks the attention of one layer on the queries and the cache that the kernel was given, some
-/// heads of it. |values| are at most 1.5 apart from the new token's, so that an absolute tolerance
-/// serves; `rounding` is the kernel's own of an int8 cache (attention::Kernel).
-template <class W, class C>
-std::string check_attention(const Stack<W, C>& stack, std::int64_t layer, double rounding,
-                            int threads) {
-  const Shape& s = stack.shape();
-  const auto heads = sample(s.batch * s.heads, 16);
-  const auto& cache = stack.cache(layer);
+/// The heads of all sequences, `b` * heads + head, that check_attention() looks at.
+inline std::vector<std::int64_t> checked_heads(const Shape& s) {
+  return sample(s.batch * s.heads, 16);
+}
+
+/// Row of the cache with the first token of the kv head that serves a head.
+inline std::int64_t first_row(const Shape& s, std::int64_t head) {
+  const std::int64_t kv = head % s.heads / (s.heads / s.kv_heads);
+  return (head / s.heads * s.kv_heads + kv) * s.context;
+}
+
+/// Checks the attention of one layer on the queries and the cache that the kernel was given.
+/// `tokens` are, for each of the checked_heads(), `k`, `v` [token][head_dim] and, of an int8 cache,
+/// `k_scale`, `v_scale` of its kv head. |values| are at most 1.5 apart from the new token's, so
+/// that an absolute tolerance serves.
+template <class C, class Tokens>
+std::string check_attention(const Shape& s, std::int64_t layer, const float* q, const float* out,
+                            const std::vector<Tokens>& tokens, double tolerance, int threads) {
+  const auto heads = checked_heads(s);
   const std::int64_t h = s.head_dim;
   std::string wrong;
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (std::size_t i = 0; i < heads.size(); ++i) {
-    const std::int64_t b = heads[i] / s.heads, kv = heads[i] % s.heads / (s.heads / s.kv_heads);
-    const std::int64_t first = (b * s.kv_heads + kv) * s.context;
-    const auto of = [&](const Buffer<C>& values, const Buffer<float>& scales) {
-      return [&, first](std::int64_t t, std::int64_t d) {
-        const auto value = static_cast<double>(values[(first + t) * h + d]);
-        return scales.size() > 0 ? value * scales[first + t] : value;
+    const auto of = [&](const auto& values, const auto& scales) {
+      return [&](std::int64_t t, std::int64_t d) {
+        const auto value = static_cast<double>(values[t * h + d]);
+        if constexpr (std::is_same_v<C, std::int8_t>)
+          return value * scales[t];
+        else
+          return value;
       };
     };
-    const float* q = stack.q.data() + heads[i] * h;
+    const float* query = q + heads[i] * h;
     const Doubles expected =
-        attend({q, q + h}, s.context, of(cache.k, cache.k_scale), of(cache.v, cache.v_scale));
+        attend({query, query + h}, s.context, of(tokens[i].k, tokens[i].k_scale),
+               of(tokens[i].v, tokens[i].v_scale));
     for (std::int64_t d = 0; d < h; ++d) {
-      const double got = stack.attended[heads[i] * h + d];
-      if (std::abs(got - expected[d]) <= 1e-4 + 100 * rounding) continue;
+      const double got = out[heads[i] * h + d];
+      if (std::abs(got - expected[d]) <= tolerance) continue;
 #pragma omp critical(decode_oracle)
-      wrong = difference(kAttention, layer, b, heads[i] % s.heads * h + d, got, expected[d]);
+      wrong = difference(kAttention, layer, heads[i] / s.heads, heads[i] % s.heads * h + d, got,
+                         expected[d]);
     }
   }
   return wrong;
 }
 
 /// The whole step of one sequence: its residuals and logits. It rounds where the step stores bf16
-/// or int8, and is exact elsewhere.
-template <class W, class C>
+/// or int8, and is exact elsewhere. Of `Stack` it takes the shape and the caches.
+template <class Stack>
 class Reference {
  public:
-  Reference(const Stack<W, C>& stack, std::int64_t b) : stack_(stack), s_(stack.shape()), b_(b) {
-    const float* start = stack.start().data() + b * s_.d_model;
-    x.assign(start, start + s_.d_model);
+  using W = typename Stack::Weight;
+  using C = typename Stack::Cached;
+  Reference(const Stack& stack, std::int64_t b) : stack_(stack), s_(stack.shape()), b_(b) {
+    for (std::int64_t i = 0; i < s_.d_model; ++i) x.push_back(start_value(b * s_.d_model + i));
     for (std::int64_t l = 0; l < s_.layers; ++l) {
       add(multiply(kOut, l, attention(l, multiply(kQkv, l, norm()))));
       const Doubles both = multiply(kMlpUp, l, norm());
@@ -176,8 +194,7 @@ class Reference {
     Doubles out;
     for (std::int64_t head = 0; head < s_.heads; ++head) {
       const std::int64_t kv = head / group, first = (b_ * s_.kv_heads + kv) * s_.context;
-      const auto of = [&, first, kv](const Buffer<C>& values, const Buffer<float>& scales,
-                                     std::int64_t skipped) {
+      const auto of = [&, first, kv](const auto& values, const auto& scales, std::int64_t skipped) {
         const double* fresh = qkv.data() + (s_.heads + skipped + kv) * h;
         return [&, first, fresh](std::int64_t t, std::int64_t d) {
           if (t == s_.context - 1) return stored(fresh, h, d);
@@ -193,7 +210,7 @@ class Reference {
     return out;
   }
 
-  const Stack<W, C>& stack_;
+  const Stack& stack_;
   const Shape& s_;
   std::int64_t b_;
 };
@@ -201,12 +218,12 @@ class Reference {
 /// Compares the end of a step with the reference. A value at the edge between two bf16 or int8
 /// numbers may be rounded the other way, which moves what follows by up to 2^-8 of one of its
 /// terms: some hundredths in all, where a wrong index or a part left out moves it by about 1.
-template <class W, class C>
-std::string check_step(const Stack<W, C>& stack) {
+template <class Stack>
+std::string check_step(const Stack& stack) {
   const Shape& s = stack.shape();
   for (std::int64_t b = 0; b < s.batch; ++b) {
-    const Reference<W, C> expected(stack, b);
-    const auto check = [&](const char* what, const Buffer<float>& got, const Doubles& right) {
+    const Reference<Stack> expected(stack, b);
+    const auto check = [&](const char* what, const auto& got, const Doubles& right) {
       const auto n = static_cast<std::int64_t>(right.size());
       for (std::int64_t i = 0; i < n; ++i)
         if (!(std::abs(got[b * n + i] - right[i]) <= 0.05))
