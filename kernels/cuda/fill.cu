@@ -38,12 +38,23 @@ __global__ void fill_kernel(T* p, Layout layout, std::uint64_t seed, Values valu
   }
 }
 
+__global__ void fill_scaled_kernel(bf16* p, std::int64_t n, std::uint64_t seed, float amplitude) {
+  const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step)
+    p[i] = bf16(amplitude * random_value<float>(seed, i));
+}
+
+constexpr std::int64_t kThreads = 256;
+
+unsigned blocks_for(std::int64_t elements) {
+  constexpr std::int64_t kMost = 1024;
+  return static_cast<unsigned>(std::min((elements + kThreads - 1) / kThreads, kMost));
+}
+
 template <class T>
 void launch(void* p, const Layout& layout, std::uint64_t seed, Values values) {
-  constexpr std::int64_t kThreads = 256, kMostBlocks = 1024;
-  const std::int64_t blocks = (layout.rows * layout.pitch + kThreads - 1) / kThreads;
-  fill_kernel<<<static_cast<unsigned>(std::min(blocks, kMostBlocks)), kThreads>>>(
-      static_cast<T*>(p), layout, seed, values);
+  fill_kernel<<<blocks_for(layout.rows * layout.pitch), kThreads>>>(static_cast<T*>(p), layout,
+                                                                    seed, values);
   CUDA_CHECK_LAUNCH("fill");
   CUDA_CHECK(cudaDeviceSynchronize());
 }
@@ -69,6 +80,12 @@ void fill(Type type, void* p, const Layout& layout, std::uint64_t seed, Values v
     case Type::s64:
       throw BadInput("fill: an accumulator type is no input");
   }
+}
+
+void fill_scaled(bf16* p, std::int64_t n, std::uint64_t seed, float amplitude) {
+  fill_scaled_kernel<<<blocks_for(n), kThreads>>>(p, n, seed, amplitude);
+  CUDA_CHECK_LAUNCH("fill");
+  CUDA_CHECK(cudaDeviceSynchronize());
 }
 
 double value_at(Type type, std::uint64_t seed, std::uint64_t index, Values values) {

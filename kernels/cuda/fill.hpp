@@ -25,6 +25,9 @@ struct Layout {
 /// between `columns` and `pitch` becomes poison.
 void fill(Type type, void* p, const Layout& layout, std::uint64_t seed, Values values);
 
+/// Fills with bf16(amplitude * fp32 value of (seed, index)), rounded once, as the host would.
+void fill_scaled(bf16* p, std::int64_t n, std::uint64_t seed, float amplitude);
+
 /// Sets every byte to 0xff: NaN in every floating format, -1 in integers.
 void poison(void* p, std::size_t bytes);
 

@@ -11,7 +11,8 @@ namespace kernels::cuda {
 class GpuProblem : public Problem {
  public:
   /// Enqueues `count` consecutive calls and returns how many launches that took. Call number i uses
-  /// input copy i % slots. Allocates nothing, waits for nothing. Throws Error.
+  /// input copy i % slots. Allocates nothing, waits for nothing. Throws Error. What watch() was
+  /// given is called where all work of a stretch is in the stream.
   virtual std::int64_t enqueue(std::int64_t first, std::int64_t count, cudaStream_t stream) = 0;
 
   void run(std::int64_t first, std::int64_t count) final {

@@ -57,6 +57,52 @@ TEST(GpuOperations, SayWhatOfTheirCasesDoesNotFit) {
   }
 }
 
+const KernelInfo& decode_kernel() {
+  for (const auto& kernel : all_kernels())
+    if (kernel.gpu() && kernel.op == "decode") return kernel;
+  throw std::logic_error("no decode");
+}
+
+TEST(GpuDecode, TakesAsManyLayersAsFit) {
+  const Operation& operation = operation_of(decode_kernel());
+  std::string names;
+  for (const Case& c : operation.cases(kH100)) {
+    names += c.name() + "\n";
+    EXPECT_TRUE(operation.supports(decode_kernel(), c)) << c.name();
+    EXPECT_EQ(operation.unfit(decode_kernel(), c, kH100), "") << c.name();
+  }
+  const auto listed = [&](const char* name) {
+    EXPECT_NE(names.find(std::string(name) + "/V:128256/threads:1\n"), std::string::npos)
+        << name << " is not in\n"
+        << names;
+  };
+  listed("bf16/B:1/T:1024/layers:32/kv:bf16");
+  listed("bf16xs8/B:64/T:1024/layers:32/kv:s8");
+  // 4.29 GB of cache and 0.436 GB of weights a layer, 1.05 GB of head; 76.34 GB are there.
+  listed("bf16/B:32/T:32768/layers:15/kv:bf16");
+
+  const Caches tiny = {.l1d = 1 << 20, .l2 = 1 << 20, .memory = 1 << 30, .cores = 4};
+  const Case first = operation.cases(tiny).front();
+  EXPECT_EQ(first.size("layers"), 1);
+  EXPECT_NE(operation.unfit(decode_kernel(), first, tiny), "");
+}
+
+TEST(GpuDecode, LeavesOutWhatItsKernelsLeaveOut) {
+  const auto supports = [](const char* key, const char* value) {
+    Case c{.dtype = "bf16", .keys = {{"B", "64"}, {"T", "9"}, {"layers", "1"}, {"kv", "s8"}}};
+    std::erase_if(c.keys, [&](const auto& item) { return item.first == key; });
+    c.keys.emplace_back(key, value);
+    return operation_of(decode_kernel()).supports(decode_kernel(), c);
+  };
+  EXPECT_TRUE(supports("T", "9"));
+  EXPECT_FALSE(supports("B", "65"));  // the matmul's rows
+  EXPECT_FALSE(supports("H", "96"));  // attention's head sizes
+  EXPECT_TRUE(supports("D", "4112"));
+  EXPECT_FALSE(supports("D", "4100"));  // rows of whole 16-byte chunks
+  EXPECT_FALSE(supports("F", "14340"));
+  EXPECT_FALSE(supports("V", "1000"));
+}
+
 TEST(GpuOperations, RefuseKeysAndValuesThatTheyDoNotHave) {
   const auto refuses = [](std::string_view op, const Case& c) {
     for (const auto& kernel : all_kernels())
@@ -81,6 +127,11 @@ TEST(GpuOperations, RefuseKeysAndValuesThatTheyDoNotHave) {
   EXPECT_TRUE(
       refuses("matmul",
               {.dtype = "s8", .keys = {{"M", "8"}, {"N", "8"}, {"K", "131072"}, {"pack", "pre"}}}));
+  EXPECT_TRUE(refuses(
+      "decode",
+      {.dtype = "bf16", .keys = {{"B", "1"}, {"T", "8"}, {"layers", "1"}, {"temp", "cold"}}}));
+  EXPECT_TRUE(
+      refuses("decode", {.dtype = "f32", .keys = {{"B", "1"}, {"T", "8"}, {"layers", "1"}}}));
   EXPECT_TRUE(refuses("attention", {.dtype = "bf16",
                                     .keys = {{"batch", "1"},
                                              {"context", "8"},

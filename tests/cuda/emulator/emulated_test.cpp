@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "kernels/attention/attention_gpu.hpp"
+#include "kernels/cuda/problem.hpp"
+#include "kernels/decode/decode_gpu.hpp"
 #include "kernels/dot/dot_gpu.hpp"
 #include "kernels/matmul/matmul_gpu.hpp"
 #include "kernels/registry.hpp"
@@ -47,6 +49,25 @@ struct Emulated {
 const Emulated kEmulated[] = {
 #include "kernels/kernels.def"
 };
+
+}  // namespace
+
+// The registry, of the emulated kernels alone: a program looks up its parts.
+std::span<const KernelInfo> all_kernels() {
+  static const auto list = [] {
+    std::vector<KernelInfo> infos;
+    for (const auto& e : kEmulated) infos.push_back(e.info);
+    return infos;
+  }();
+  return list;
+}
+const Operation& operation_of(const KernelInfo& kernel) {
+  for (const auto& e : kEmulated)
+    if (e.info.op == kernel.op) return *e.operation;
+  throw std::logic_error("no such operation");
+}
+
+namespace {
 
 constexpr Caches kChip = {
     .l1d = 164 << 10, .l2 = 4 << 20, .memory = std::int64_t{2} << 30, .cores = 2};
@@ -219,6 +240,102 @@ TEST(Oracles, CatchWrongKernels) {
   EXPECT_NE(verdict(tensor, &rough, decode), "");
   rough.bf16.dim_64 = mma_attention_with_equal_lengths;
   EXPECT_NE(verdict(tensor, &rough, ragged), "");
+}
+
+// Wrong glue, and kernels that leave out a part of what they are given.
+void without_residual(float* x, const float*, std::int64_t rows, std::int64_t n, bf16* out,
+                      cudaStream_t stream) {
+  decode::sm80_mma.glue.add_normalise(x, nullptr, rows, n, out, stream);
+}
+void into_the_token_before(const decode::NewToken& a, cudaStream_t stream) {
+  decode::NewToken other = a;
+  other.k = static_cast<std::int8_t*>(a.k) - a.head_dim;
+  decode::sm80_mma.glue.store_s8(other, stream);
+}
+void without_last_value(const float* x, std::int64_t n, bf16* out, cudaStream_t stream) {
+  decode::sm80_mma.glue.narrow(x, n - 1, out, stream);
+}
+void without_silu(const float* both, std::int64_t rows, std::int64_t n, bf16* out,
+                  cudaStream_t stream) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    decode::sm80_mma.glue.narrow(both + r * 2 * n, n, out + r * n, stream);
+}
+
+const Case kStep = {.dtype = "bf16xs8",
+                    .keys = {{"B", "2"},
+                             {"T", "9"},
+                             {"layers", "2"},
+                             {"kv", "s8"},
+                             {"D", "64"},
+                             {"F", "48"},
+                             {"N", "4"},
+                             {"K", "2"},
+                             {"H", "64"},
+                             {"V", "32"}}};
+
+TEST(Oracles, CatchAWrongDecodeStep) {
+  const auto& kernel = find("decode", "sm80_mma");
+  const auto with = [&](auto change) {
+    decode::GpuKernel table = decode::sm80_mma;
+    change(table);
+    return verdict(kernel, &table, kStep);
+  };
+  using Table = decode::GpuKernel;
+  EXPECT_EQ(with([](Table&) {}), "");
+  EXPECT_EQ(with([](Table& t) { t.attention_s8 = "sm80_v1_warp"; }), "");
+  EXPECT_NE(with([](Table& t) { t.glue.add_normalise = without_residual; }), "");
+  EXPECT_NE(with([](Table& t) { t.glue.store_s8 = into_the_token_before; }), "");
+  EXPECT_NE(with([](Table& t) { t.glue.narrow = without_last_value; }), "");
+  EXPECT_NE(with([](Table& t) { t.glue.gate = without_silu; }), "");
+}
+
+TEST(DecodeStep, TellsItsPartsAtTheirEnds) {
+  const auto& [info, operation] = find("decode", "sm80_mma");
+  const auto problem = operation->bind(info, kStep, kChip);
+  auto& step = static_cast<cuda::GpuProblem&>(*problem);
+  std::vector<std::size_t> ends;
+  step.watch([&](std::size_t part) { ends.push_back(part); });
+  // The start, its norm, eleven launches a layer and the head.
+  EXPECT_EQ(step.enqueue(0, 1, nullptr), 2 + 2 * 11 + 1);
+  EXPECT_EQ(ends, (std::vector<std::size_t>{6, 0, 6, 1, 6, 2, 6, 3, 6, 4,  //
+                                            6, 0, 6, 1, 6, 2, 6, 3, 6, 4, 6, 5}));
+  step.watch({});
+  EXPECT_EQ(step.enqueue(0, 2, nullptr), 2 * 25);
+  EXPECT_EQ(ends.size(), 22u);
+}
+
+TEST(DecodeStep, IsTheSumOfItsParts) {
+  const auto& [info, operation] = find("decode", "sm80_mma");
+  const auto problem = operation->bind(info, kStep, kChip);
+  double flops = 0, bytes = 0, l2 = 0;
+  std::string names;
+  for (const Part& part : problem->parts()) {
+    names += part.name + "=" + part.op + "/" + part.variant + "/" + part.exec_unit.first + " ";
+    flops += part.cost.flops;
+    l2 += part.traffic.l2;
+    if (part.name != "glue") bytes += part.cost.bytes;
+    EXPECT_TRUE(std::isnan(part.traffic.dram)) << part.name;  // all of it stays in 4 MB
+    // Two layers of one tile: X of 2 x 256 bf16, 256 x 64 weights of a byte, Z of 2 x 64 fp32.
+    if (part.name == "out") {
+      EXPECT_EQ(part.traffic.l2, 2 * (1024 + 16384 + 512));
+    }
+    // Two layers of K and V, each 2 x 9 tokens of 2 heads of 64 bytes and a scale.
+    if (part.name == "attention") {
+      EXPECT_EQ(part.traffic.l2, 2 * 2 * 2 * 9 * 2 * (64 + 4));
+    }
+  }
+  EXPECT_EQ(names,
+            "qkv=matmul/sm80_splitk/mma attention=attention/sm80_v4_mma/mma "
+            "out=matmul/sm80_splitk/mma mlp_up=matmul/sm80_splitk/mma "
+            "mlp_down=matmul/sm80_splitk/mma head=matmul/sm80_splitk/mma glue=glue//cuda-core ");
+  EXPECT_DOUBLE_EQ(flops, problem->cost().flops);
+  EXPECT_DOUBLE_EQ(bytes, problem->cost().bytes);
+  EXPECT_DOUBLE_EQ(l2, problem->traffic().l2);
+
+  Caches small = kChip;
+  small.l2 = 64 << 10;
+  const auto beyond = operation->bind(info, kStep, small);
+  EXPECT_DOUBLE_EQ(beyond->traffic().dram, beyond->cost().bytes);
 }
 
 /// Beyond 512^3 the oracle samples on the device; forced here on a small product.
