@@ -37,7 +37,8 @@ inline void set_counters(benchmark::State& state, const kernels::Problem& proble
 
 /// A program's parts: `flops_part_<name>` and `bytes_part_<name>` as above, by level as
 /// `bytes_<level>_part_<name>`, and the mean time of an iteration as `time_part_<name>`.
-inline void set_part_counters(benchmark::State& state, const kernels::Part& part, double time_s) {
+inline void set_part_counters(benchmark::State& state, const kernels::Part& part, double time_s,
+                              bool gpu) {
   const auto set = [&](const char* name, double value) {
     set_counter(state, (name + ("_part_" + part.name)).c_str(), value);
   };
@@ -47,7 +48,7 @@ inline void set_part_counters(benchmark::State& state, const kernels::Part& part
   set("bytes_L1", part.traffic.l1);
   set("bytes_L2", part.traffic.l2);
   set("bytes_L3", part.traffic.l3);
-  set("bytes_DRAM", part.traffic.dram);
+  set(gpu ? "bytes_HBM" : "bytes_DRAM", part.traffic.dram);
 }
 
 /// For a program also its parts, in their order, and of each

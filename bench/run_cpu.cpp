@@ -113,7 +113,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   const auto parts = problem.parts();
   for (std::size_t i = 0; i < parts.size(); ++i)
     set_part_counters(state, parts[i],
-                      part_clock.seconds()[i] / static_cast<double>(state.iterations()));
+                      part_clock.seconds()[i] / static_cast<double>(state.iterations()), false);
   set_counter(state, "issue_per_cycle", beside.issue_per_cycle);
   set_counter(state, "cpu_wait", waited / (all.count() * threads));
   set_counter(state, "memory_window_bytes_per_s", beside.memory_bytes_per_s);

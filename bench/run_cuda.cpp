@@ -12,6 +12,7 @@
 
 #include "bench/counters.hpp"
 #include "bench/nvml.hpp"
+#include "bench/part_events.hpp"
 #include "bench/turns.hpp"
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/harness.hpp"
@@ -30,6 +31,9 @@ constexpr std::int64_t kMaxBatch = std::int64_t{1} << 24;
 
 /// Clocks have settled when neighbouring batches agree this well.
 constexpr double kSettled = 0.005;
+
+/// Calls of a program whose parts are timed, for each sample of the whole.
+constexpr int kPartCalls = 5;
 
 /// What goes before a sample, and how long it is at least; seconds. A case says which by its key
 /// `hold`.
@@ -78,6 +82,26 @@ class Session {
     float milliseconds = 0;
     CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start_, stop_));
     return {1e-3 * milliseconds, clock_.hz(), launches, gate_.timed_out()};
+  }
+
+  /// Mean seconds of each part of a program; `gaps` is set if the gate opened by its timeout.
+  std::vector<double> measure_parts(GpuProblem& problem, std::int64_t first, bool& gaps) {
+    std::vector<double> seconds(problem.parts().size());
+    if (seconds.empty()) return seconds;
+    PartEvents events(problem, stream_);
+    events.enqueue(first);
+    for (int i = 0; i < kPartCalls; ++i) {
+      gate_.close(stream_);
+      {
+        const OpenAtEnd opener{gate_};
+        events.enqueue(first + i);
+      }
+      CUDA_CHECK(cudaStreamSynchronize(stream_));
+      gaps |= gate_.timed_out();
+      events.add_to(seconds);
+    }
+    for (double& s : seconds) s /= kPartCalls;
+    return seconds;
   }
 
   NvmlSampler& nvml() { return nvml_; }
@@ -159,8 +183,12 @@ void measure_all(benchmark::State& state, Bound& bound, const Hold& hold) {
     }
   }
   const GpuState gpu = session.nvml().over(from, NvmlSampler::now_s());
+  const auto parts = problem.parts();
+  const auto part_seconds = session.measure_parts(problem, bound.next_call, gaps);
   const double clock = clocked_seconds > 0 ? cycles / clocked_seconds : gpu.sm_clock_hz;
   set_counters(state, problem, clock, true);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    set_part_counters(state, parts[i], part_seconds[i], true);
   state.counters["launches"] = launches / calls;
   if (!std::isnan(gpu.power_w)) state.counters["power_w"] = gpu.power_w;
   std::string label = base_label(problem, true);
