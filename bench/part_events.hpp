@@ -1,5 +1,6 @@
-// Times the parts of a program on a GPU: an event at the end of every stretch. An event takes the
-// stream about a microsecond, so that these are calls of their own beside those of the whole.
+// Times the parts of a program on a GPU: an event at the end of every stretch. An event takes time
+// of its own (a microsecond is expected, none has been measured), so that these are calls apart
+// from those of the whole.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "bench/part_events.hpp"
 #include "kernels/attention/attention_gpu.hpp"
 #include "kernels/cuda/problem.hpp"
 #include "kernels/decode/decode_gpu.hpp"
@@ -302,6 +303,23 @@ TEST(DecodeStep, TellsItsPartsAtTheirEnds) {
   step.watch({});
   EXPECT_EQ(step.enqueue(0, 2, nullptr), 2 * 25);
   EXPECT_EQ(ends.size(), 22u);
+}
+
+TEST(DecodeStep, IsTimedByPart) {
+  const auto& [info, operation] = find("decode", "sm80_mma");
+  const auto problem = operation->bind(info, kStep, kChip);
+  std::vector<double> seconds(problem->parts().size());
+  {
+    bench::PartEvents events(static_cast<cuda::GpuProblem&>(*problem), nullptr);
+    for (int call = 0; call < 2; ++call) {
+      events.enqueue(call);
+      events.add_to(seconds);
+    }
+  }
+  for (double& s : seconds) s = std::round(s * 1e6) / 1e6;
+  // Two calls, two layers, 1 ms a launch: attention takes two; glue one before the layers and five
+  // in each.
+  EXPECT_EQ(seconds, (std::vector<double>{4e-3, 8e-3, 4e-3, 4e-3, 4e-3, 2e-3, 22e-3}));
 }
 
 TEST(DecodeStep, IsTheSumOfItsParts) {

@@ -196,6 +196,7 @@ void run_cluster(dim3 first, dim3 block_size, unsigned cluster) {
 }
 
 std::vector<std::function<void()>>* capturing = nullptr;
+int launches = 0;  ///< that have run: the clock of events
 
 }  // namespace
 
@@ -273,6 +274,7 @@ void run(dim3 grid, dim3 block, std::size_t dynamic_shared, unsigned cluster,
       for (unsigned y = 0; y < grid.y; ++y)
         for (unsigned x = 0; x < grid.x; x += cluster) run_cluster({x, y, z}, block, cluster);
     body = nullptr;
+    ++launches;
   };
   if (capturing != nullptr)
     capturing->push_back(launch);
@@ -364,6 +366,22 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) {
   return *s = nullptr, cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+/// An event holds how many launches had run: each of them takes 1 ms.
+#undef cudaEventRecord
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return *event = reinterpret_cast<cudaEvent_t>(new int(0)), cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  return *reinterpret_cast<int*>(event) = emulation::launches, cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t stop) {
+  *ms = static_cast<float>(*reinterpret_cast<int*>(stop) - *reinterpret_cast<int*>(start));
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete reinterpret_cast<int*>(event);
+  return cudaSuccess;
+}
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
   emulation::capturing = new Graph;
   return cudaSuccess;

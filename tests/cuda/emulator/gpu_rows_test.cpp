@@ -4,11 +4,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bench/counters.hpp"
+#include "kernels/decode/decode_gpu.hpp"
 #include "kernels/fma_peak/fma_peak_gpu.hpp"
 #include "kernels/link/link_gpu.hpp"
 #include "kernels/registry.hpp"
 #include "kernels/stream/stream_gpu.hpp"
 #include "roofline/ceilings.hpp"
+#include "roofline/overlay.hpp"
+#include "roofline/prediction.hpp"
 
 namespace kernels {
 #define PROBE(op, variant)              \
@@ -18,6 +22,8 @@ namespace kernels {
   extern const GpuKernel variant;       \
   }
 PROBE(chase, sm80_plain)
+PROBE(decode, sm80_mma)
+PROBE(fma_peak, sm80_cuda_core)
 PROBE(fma_peak, sm80_mma)
 PROBE(launch, sm80_graph)
 PROBE(link, sm80_pinned)
@@ -108,6 +114,63 @@ TEST(GpuRows, BecomeTheCeilingsThatTheyMeasure) {
   EXPECT_DOUBLE_EQ(measured["link sm80_pinned h2d"], 5e10);
   EXPECT_DOUBLE_EQ(measured["link sm80_pinned d2h"], 5e10);
   EXPECT_DOUBLE_EQ(measured["compute f16 fma_peak"], flops / 1e-5);
+}
+
+/// A decode step with its parts, from the kernels' own words, beside what the ceilings predict.
+TEST(GpuRows, OfADecodeStepArePredicted) {
+  const Case c = {.dtype = "bf16xs8",
+                  .keys = {{"B", "2"},
+                           {"T", "9"},
+                           {"layers", "2"},
+                           {"kv", "s8"},
+                           {"D", "64"},
+                           {"F", "48"},
+                           {"N", "4"},
+                           {"K", "2"},
+                           {"H", "64"},
+                           {"V", "32"}}};
+  nlohmann::json step =
+      row(decode::gpu_operation, "decode", "sm80_mma", &decode::sm80_mma, c, 80e-6);
+  Caches chip = kChip;
+  chip.l2 = 64 << 10;  // less than the step's weights
+  const KernelInfo info = {"decode", "sm80_mma", Need::sm80, Threads::one, "", &decode::sm80_mma};
+  const auto problem = decode::gpu_operation.bind(info, c, chip);
+  step["label"] = bench::base_label(*problem, true);
+  step["bytes_HBM"] = problem->traffic().dram;
+  for (const Part& part : problem->parts()) {
+    step["time_part_" + part.name] = 10e-6;
+    step["flops_part_" + part.name] = part.cost.flops;
+    step["bytes_part_" + part.name] = part.cost.bytes;
+    step["bytes_L2_part_" + part.name] = part.traffic.l2;
+    if (!std::isnan(part.traffic.dram)) step["bytes_HBM_part_" + part.name] = part.traffic.dram;
+  }
+  const nlohmann::json file = {
+      {"benchmarks",
+       {read(1, 4e12), read(16, 3e12),
+        row(fma_peak::gpu_operation, "fma_peak", "sm80_mma", &fma_peak::sm80_mma,
+            {.dtype = "bf16", .keys = {{"data", "random"}}}, 1e-5),
+        row(fma_peak::gpu_operation, "fma_peak", "sm80_cuda_core", &fma_peak::sm80_cuda_core,
+            {.dtype = "f32", .keys = {{"data", "random"}}}, 1e-5),
+        step}}};
+  const auto data = roofline::parse_bench_json(file.dump(), "gpu.json");
+  const auto ceilings = roofline::ceilings_from(data.benchmarks, {.machine = "box"});
+  const auto points = roofline::overlay(data.benchmarks, ceilings.rows);
+  const auto rows = roofline::predictions(points);
+  ASSERT_EQ(rows.size(), 8u);  // the step and seven parts
+  // A layer: 64 x 512, 256 x 64, 64 x 96 and 48 x 64 weights, each column with a scale; 64 x 32 of
+  // the head. Two layers of K and V, each 2 x 9 tokens of 2 heads of 64 bytes and a scale.
+  const double parameters =
+                   2 * (32768 + 16384 + 6144 + 3072 + 4 * (512 + 64 + 96 + 64)) + 2048 + 4 * 32,
+               kv = 2 * 2 * 2 * 9 * 2 * (64 + 4);
+  EXPECT_EQ(rows[0].point->level, "HBM");
+  EXPECT_DOUBLE_EQ(rows[0].parameter_bytes, parameters);
+  EXPECT_DOUBLE_EQ(rows[0].kv_bytes, kv);
+  EXPECT_DOUBLE_EQ(rows[0].t_parameters_s, parameters / 3e12);
+  EXPECT_DOUBLE_EQ(rows[0].t_kv_s, kv / 3e12);
+  EXPECT_EQ(rows[0].verdict, "lost");
+  for (const auto& part : rows) EXPECT_NE(part.verdict, "no-roof") << part.part;
+  EXPECT_EQ(rows[7].part, "glue");
+  EXPECT_EQ(rows[7].verdict, "overhead");
 }
 
 }  // namespace
