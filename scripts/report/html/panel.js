@@ -1,10 +1,6 @@
 "use strict";
 // The roofline chart of one run and device.
 
-// More points than this have no error bars: thousands hide each other, and painting them takes
-// time.
-const MOST_BARS = 2000;
-
 // Limits that hold every roof's ridge and every point, so that filters never move the axes.
 function limitsOfPanels(device) {
   const xs = [], ys = [], slopes = [];
@@ -49,7 +45,9 @@ class Panel {
 
   async build() {
     const {x, y} = limitsOfPanels(this.device);
-    const colours = this.colours = themeColours();
+    const colours = themeColours();
+    // As numbers 0xrrggbbaa: Bokeh would parse words for each point.
+    this.packed = colours.series.map((hex) => Number(`0x${hex.slice(1)}ff`));
     const title = [shorten(this.run.label, 60), shorten(this.device, 20)].join(" · ");
     const plot = this.plot = figure({
       title,
@@ -135,9 +133,10 @@ class Panel {
         hoverTool(
             points,
             (from, i) => {
-              const {b, row} = this.pointsOf(from)[i];
+              const {b, row} = this.points.get(from)[i];
               return tooltip(b.title, describe(b, row));
-            }),
+            },
+            (from, indices) => this.pointsAt(from, indices).length - 1),
         hoverTool([ridges], (from, i) => tooltip("ridge point", [["", from.data.text[i]]])),
         new TapTool({renderers: points}));
     for (const from of this.marks) {
@@ -145,19 +144,34 @@ class Panel {
     }
     this.entry = await show(plot, this.target, `roofline-${this.run.folder}-${this.device}`);
     this.buttons.replaceChildren(exportButtons(this.entry));
-    for (const range of [plot.x_range, plot.y_range])
-      range.change.connect(() => this.placeLabels());
-    plot.properties.inner_width.change.connect(() => this.placeLabels());
+    for (const range of [plot.x_range, plot.y_range]) range.change.connect(() => this.framed());
+    plot.properties.inner_width.change.connect(() => this.framed());
   }
 
-  pointsOf(source) {
-    return this.shown.filter(({b}) => b.library === (source === this.marks[1]));
+  // Where points are within the frame, in pixels.
+  positions(points) {
+    const {x_scale, y_scale, bbox} = this.entry.view.frame;
+    const x = x_scale.v_compute(points.map(({row}) => row.intensity));
+    const y = y_scale.v_compute(points.map(({row}) => row.achieved_flops_per_s));
+    return points.map((_, i) => [x[i] - bbox.left, y[i] - bbox.top]);
+  }
+
+  // The points at those of a source: painted, and then those beneath.
+  pointsAt(source, indices) {
+    const tops = indices.map((i) => this.points.get(source)[i]);
+    if (this.shown.length <= CROWD) return tops;
+    const places = this.positions(tops);
+    const at = this.positions(this.shown);
+    const beneath = this.shown.filter(
+        (_, i) => places.some(
+            ([x, y]) => Math.abs(x - at[i][0]) <= REACH && Math.abs(y - at[i][1]) <= REACH));
+    return unique([...tops, ...beneath]);
   }
 
   tapped(source) {
     const {indices} = source.selected;
     if (!indices.length) return;
-    const ids = unique(indices.map((i) => this.pointsOf(source)[i].b.id));
+    const ids = unique(this.pointsAt(source, indices).map(({b}) => b.id));
     source.selected.indices = [];
     // Several points under the pointer: a further click takes the next.
     change({selected: ids[(ids.indexOf(state.selected) + 1) % ids.length]});
@@ -182,22 +196,47 @@ class Panel {
         state.run.size > 0 && !state.run.has(this.run.label);
   }
 
-  drawPoints(ours) {
-    this.shown =
-        ours.filter((b) => !b.refused).flatMap((b) => pointRows(b).map((row) => ({b, row})));
-    for (const from of this.marks) {
-      const points = this.pointsOf(from);
+  colourOf({b}) {
+    return this.packed[b.colour[state.colour]];
+  }
+
+  fillMarks() {
+    const [filled, hollow] =
+        [false, true].map((library) => this.shown.filter(({b}) => b.library === library));
+    this.points = new Map([[this.marks[0], this.seen(filled)], [this.marks[1], hollow]]);
+    for (const [from, points] of this.points) {
       from.data = {
         x: points.map(({row}) => row.intensity),
         y: points.map(({row}) => row.achieved_flops_per_s),
-        marker: points.map(({b}) => markOf(b.kernel)[0]),
-        colour: points.map(({b}) => this.colours.series[colourIndex(b)])
+        marker: points.map(({b}) => b.marker),
+        colour: points.map((point) => this.colourOf(point))
       };
     }
-    const barred = this.shown.length > MOST_BARS ? [] : this.shown;
+  }
+
+  seen(points) {
+    if (this.shown.length <= CROWD) return points;
+    const {width, height} = this.entry.view.frame.bbox;
+    const free = uncovered(this.positions(points), Math.ceil(width), Math.ceil(height));
+    return points.filter((_, i) => free[i]);
+  }
+
+  // Zoomed or of another size, other marks lie beneath others.
+  framed() {
+    this.placeLabels();
+    if (this.shown.length <= CROWD) return;
+    clearTimeout(this.settled);
+    this.settled = setTimeout(() => this.fillMarks(), 150);
+  }
+
+  drawPoints(ours) {
+    this.shown =
+        ours.filter((b) => !b.refused).flatMap((b) => pointRows(b).map((row) => ({b, row})));
+    this.fillMarks();
+    const barred = this.shown.length > CROWD ? [] : this.shown;
     this.bars.data = {
       x: barred.map(({row}) => row.intensity),
-      colour: barred.map(({b}) => this.colours.series[colourIndex(b)]),
+      colour: barred.map((point) => this.colourOf(point)),
       low:
           barred.map(({b}) => (b.time_high_s ? Math.min(b.rate, b.flops / b.time_high_s) : b.rate)),
       high: barred.map(({b}) => (b.time_low_s ? Math.max(b.rate, b.flops / b.time_low_s) : b.rate)),
@@ -357,7 +396,9 @@ class Panel {
           `${unplaced} not drawn: no intensity or rate is known${
               state.level === "bound" ? "" : " at this level"}.`,
       doubtful.length && `⚠ roof in doubt: ${doubtful.join(", ")}.`,
-      this.shown.length > MOST_BARS && `Error bars are left out above ${MOST_BARS} points.`,
+      this.shown.length > CROWD &&
+          `Of more than ${
+              CROWD} points, marks beneath others are painted only when zoomed in, and none has an error bar.`,
       !memory.length && !compute.length && "No ceilings are known: points without roofs.",
       this.bandNote,
     ].filter(Boolean)

@@ -53,12 +53,10 @@ function bestOn(run, ceiling) {
   return best;
 }
 
-function verdictBadge(verdict, cause) {
-  if (!verdict) return "";
-  const good = verdict === "ok";
-  return el(
-      "span", {class: good ? "badge good" : "badge doubt", title: cause || null},
-      good ? "✓ ok" : `⚠ ${plain(verdict)}`);
+const verdictLook = (verdict) => (verdict === "ok" ? "badge good" : verdict ? "badge doubt" : "");
+
+function verdictWords(verdict) {
+  return verdict === "ok" ? "✓ ok" : verdict ? `⚠ ${plain(verdict)}` : "";
 }
 
 const GRADES = {
@@ -92,7 +90,12 @@ function resourceWords(resource) {
 
 function verdictCell(run, ceiling) {
   const resource = judged(run, ceiling);
-  if (!resource) return el("td", {}, verdictBadge(ceiling.verdict, ceiling.cause));
+  if (!resource) {
+    const {verdict, cause} = ceiling;
+    return el(
+        "td", {},
+        el("span", {class: verdictLook(verdict), title: cause || null}, verdictWords(verdict)));
+  }
   const why = [resource.causes.join(", "), ceiling.cause, gapWords(resource)].filter(Boolean);
   return el("td", {}, gradeBadge(resource.verdict, why.join("; ")));
 }

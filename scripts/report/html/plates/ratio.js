@@ -40,7 +40,7 @@ function drawRatio({rows}) {
       factors,
       ratios,
       text: rows.map((b) => `  ${plainNumber(b.peer_ratio)}x ${isolated(b.peer, 24)}`),
-      marker: rows.map((b) => markOf(b.kernel)[0]),
+      marker: rows.map((b) => b.marker),
       colour: ratios.map((r) => colours.series[r >= 1 ? 0 : 1])
     }
   });
