@@ -102,7 +102,7 @@ class Panel {
       text_color: colours.roof,
       text_alpha: f("alpha"),
       background_fill_color: colours.plate,
-      background_fill_alpha: 0.8
+      background_fill_alpha: 1
     }));
     this.links = source(segments);
     line(this.links, {line_color: colours.quiet, line_width: 1, line_alpha: 0.6});
@@ -320,12 +320,23 @@ class Panel {
         (this.drawn.length > 1 && threads ? ` (${threadWords(threads)})` : "");
     const doubt = (c) => (c.verdict && c.verdict !== "ok" ? " ⚠" : "");
     const flats = [];
+    // Along a slope from where it enters, in pixels; behind a label of a slope that is too near.
+    const angle = Math.atan2(perY, perX), taken = [];
     for (const {memory, compute, threads} of this.drawn) {
       for (const m of memory) {
-        const enters = Math.max(x0, y0 - Math.log10(m.measured)) + 10 / perX;
-        add(10 ** enters, 10 ** enters * m.measured,
-            `${isolated(m.level, 16)} ${quantity(m.measured, "B/s")}` + suffix(threads) + doubt(m),
-            Math.atan2(perY, perX), alpha(m), "left", -1);
+        const text =
+            `${isolated(m.level, 16)} ${quantity(m.measured, "B/s")}` + suffix(threads) + doubt(m);
+        const rise = (Math.log10(m.measured) + x0 - y0) * perY;  // at the left edge
+        const off = rise * Math.cos(angle), length = 6.5 * text.length + 8;
+        let start =
+            Math.max(0, -rise * perX / perY) / Math.cos(angle) + rise * Math.sin(angle) + 14;
+        for (const t of taken) {
+          if (Math.abs(t.off - off) < 14 && start < t.start + t.length && t.start < start + length)
+            start = t.start + t.length;
+        }
+        taken.push({off, start, length});
+        const x = 10 ** (x0 + (start - rise * Math.sin(angle)) * Math.cos(angle) / perX);
+        add(x, x * m.measured, text, angle, alpha(m), "left", -1);
       }
       for (const c of [...compute].reverse()) {
         const same = flats.find(
