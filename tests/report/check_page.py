@@ -858,6 +858,21 @@ class Others(unittest.TestCase):
         )
         self.assertEqual(dram, [5.5e10])
 
+    def test_narrow_screen(self):
+        """On a phone nothing widens the page, and no word of a verdict is out of sight."""
+        self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
+        self.browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": False},
+        )
+        self.open()
+        self.assertLessEqual(self.js("return document.documentElement.scrollWidth"), 400)
+        right = "return Math.max(...[...document.querySelectorAll('.verdict td')].map((c) => c.getBoundingClientRect().right))"
+        self.assertLess(self.js(right), 400)
+        self.assertGreaterEqual(
+            self.js("return Math.min(...PLOTS.map((p) => p.target.offsetWidth))"), 500
+        )
+
     def test_several_folders(self):
         other = Path(tempfile.mkdtemp(prefix="roofline-page-other-"))
         self.addCleanup(shutil.rmtree, other)
@@ -955,26 +970,29 @@ class Others(unittest.TestCase):
         self.assertEqual(complaints(self.browser), [])
 
     def check_crowd(self):
-        """A mark that is not painted lies under one that is; zoomed in it is painted."""
+        """A mark that is not painted lies wholly under others; it is still found there, and zoomed
+        in it is painted."""
         positions = "return panels[0].positions(arguments[0] ? panels[0].shown : [...panels[0].points.values()].flat())"
         shown, painted = self.js(positions, True), self.js(positions, False)
         self.assertLess(len(painted), 0.6 * len(shown))
-        near = {}
-        for x, y in painted:
-            near.setdefault((round(x) // 8, round(y) // 8), []).append((x, y))
-        around = lambda x, y: [p for i in (-1, 0, 1) for j in (-1, 0, 1)
-                               for p in near.get((round(x) // 8 + i, round(y) // 8 + j), ())]  # fmt: skip
-        # Boxes of 7 pixels: what covers all of one begins within 7 of it.
-        for x, y in shown:
-            self.assertTrue(any(abs(u - x) < 7.5 and abs(v - y) < 7.5 for u, v in around(x, y)), (x, y))
+        box = lambda x, y: {
+            (math.floor(x + 0.5) + i, math.floor(y + 0.5) + j)
+            for i in range(-3, 4) for j in range(-3, 4)
+        }  # fmt: skip
+        covered = set().union(*(box(x, y) for x, y in painted))
         painted = {tuple(p) for p in painted}
-        hidden = next(i for i, p in enumerate(shown) if tuple(p) not in painted)
-        found = self.js(
-            "const [source, points] = [...panels[0].points][0], point = panels[0].shown[arguments[0]];"
-            "const [[x, y]] = panels[0].positions([point]);"
-            "const top = panels[0].positions(points).findIndex(([u, v]) => Math.hypot(u - x, v - y) < 3);"
-            "return top < 0 || panels[0].pointsAt(source, [top]).includes(point)", hidden)  # fmt: skip
-        self.assertTrue(found, "a point beneath another cannot be chosen")
+        hidden = [i for i, p in enumerate(shown) if tuple(p) not in painted]
+        for i in hidden:
+            self.assertLessEqual(box(*shown[i]), covered)
+        hidden = hidden[len(hidden) // 2]
+        self.assertTrue(
+            self.js(
+                "const [source, points] = [...panels[0].points][0], point = panels[0].shown[arguments[0]];"
+                "const [[x, y]] = panels[0].positions([point]), all = panels[0].positions(points);"
+                "const tops = all.keys().filter((i) => Math.hypot(all[i][0] - x, all[i][1] - y) < 9);"
+                "return [...tops].some((i) => panels[0].pointsAt(source, [i]).includes(point))", hidden),
+            "a point beneath another cannot be chosen",
+        )  # fmt: skip
         self.js(
             "const {b, row} = panels[0].shown[arguments[0]], {x_range, y_range} = panels[0].plot;"
             "[x_range.start, x_range.end] = [0.99 * row.intensity, 1.01 * row.intensity];"

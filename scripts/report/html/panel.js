@@ -90,20 +90,6 @@ class Panel {
       line_alpha: f("alpha"),
       fill_alpha: f("alpha")
     }));
-    this.labels = source(["x", "y", "text", "angle", "alpha", "align", "dy"]);
-    steady(plot.text(f("x"), f("y"), f("text"), {
-      source: this.labels,
-      angle: f("angle"),
-      text_align: f("align"),
-      y_offset: f("dy"),
-      text_baseline: "bottom",
-      text_font_size: "11px",
-      text_font: "system-ui, sans-serif",
-      text_color: colours.roof,
-      text_alpha: f("alpha"),
-      background_fill_color: colours.plate,
-      background_fill_alpha: 1
-    }));
     this.links = source(segments);
     line(this.links, {line_color: colours.quiet, line_width: 1, line_alpha: 0.6});
     this.bars = source(["x", "low", "high", "colour"]);
@@ -119,6 +105,20 @@ class Panel {
     const points = this.marks.map(
         (from, i) => steady(plot.scatter(
             f("x"), f("y"), {source: from, marker: f("marker"), size: 8.5, ...looks[i]})));
+    this.labels = source(["x", "y", "text", "angle", "alpha", "align", "dy"]);
+    steady(plot.text(f("x"), f("y"), f("text"), {
+      source: this.labels,
+      angle: f("angle"),
+      text_align: f("align"),
+      y_offset: f("dy"),
+      text_baseline: "bottom",
+      text_font_size: "11px",
+      text_font: "system-ui, sans-serif",
+      text_color: colours.roof,
+      text_alpha: f("alpha"),
+      background_fill_color: colours.plate,
+      background_fill_alpha: 0.8
+    }));
     this.ring = source(["x", "y"]);
     steady(plot.scatter(f("x"), f("y"), {
       source: this.ring,
@@ -156,15 +156,14 @@ class Panel {
     return points.map((_, i) => [x[i] - bbox.left, y[i] - bbox.top]);
   }
 
-  // The points at those of a source: painted, and then those beneath.
+  // The points at those of a source: painted, and then those that may lie beneath.
   pointsAt(source, indices) {
     const tops = indices.map((i) => this.points.get(source)[i]);
     if (this.shown.length <= CROWD) return tops;
-    const places = this.positions(tops);
-    const at = this.positions(this.shown);
+    const places = this.positions(tops), all = this.positions(this.shown);
+    const near = (a, b) => Math.abs(a - b) <= 2 * REACH;
     const beneath = this.shown.filter(
-        (_, i) => places.some(
-            ([x, y]) => Math.abs(x - at[i][0]) <= REACH && Math.abs(y - at[i][1]) <= REACH));
+        (_, i) => places.some(([x, y]) => near(x, all[i][0]) && near(y, all[i][1])));
     return unique([...tops, ...beneath]);
   }
 

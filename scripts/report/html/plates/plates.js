@@ -65,7 +65,7 @@ async function buildPlate(plate, run) {
     const plot = plate.draw(choice);
     // Said in the chart as well: printed and exported, it stands alone.
     plot.title.text =
-        (runs.length > 1 ? `${shorten(run.label, 60)}: ` : "") + isolated(choice.words, 70);
+        isolated(choice.words, 70) + (runs.length > 1 ? `, ${shorten(run.folder, 30)}` : "");
     entry = await show(plot, target, `${plate.key}-${run.folder}`);
     buttons.replaceChildren(exportButtons(entry));
   };

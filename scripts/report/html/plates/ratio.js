@@ -6,7 +6,7 @@ function ratioChoices(run) {
   const best = [...groupBy(able, sameWork).values()].map(
       (rows) => rows.reduce((a, b) => (b.peer_ratio > a.peer_ratio ? b : a)));
   return best.length ? [{
-    words: "each shape, the fastest kernel here",
+    words: "fastest kernel of each shape",
     rows: best.sort((a, b) => b.peer_ratio - a.peer_ratio).slice(0, 40)
   }] :
                        [];
