@@ -339,6 +339,12 @@ TEST(Ceilings, NeverQuietIsSaid) {
   EXPECT_EQ(found.sweep.size(), 2u);
 }
 
+TEST(Ceilings, AProbeBesideAKernelIsNone) {
+  auto rows = sweep({{16 * KiB, 190}, {24 * KiB, 200}});
+  for (Benchmark& row : rows) row.roof_of = "decode";
+  EXPECT_TRUE(ceilings_from(rows, context()).rows.empty());
+}
+
 TEST(Ceilings, OfSeveralAttemptsTheBestCounts) {
   auto rows = sweep({{16 * KiB, 95}, {24 * KiB, 100}});
   for (Benchmark again : sweep({{16 * KiB, 190}, {24 * KiB, 200}})) {

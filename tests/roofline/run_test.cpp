@@ -67,6 +67,28 @@ TEST(RunPlan, OneProcessForOursAndOnePerLibrary) {
   EXPECT_EQ(plan.skipped[0].reason, "no AVX-512");
 }
 
+TEST(RunPlan, ADecodeStepHasTheMainMemoryBesideIt) {
+  auto all = listed();
+  const auto read = [](const char* variant, const char* rest, const char* missing = "") {
+    return entry("bench_ceilings", "stream", variant, std::string("f32/access:") + rest, false,
+                 missing);
+  };
+  all.push_back(read("avx2", "read/size:67108864/threads:4"));
+  all.push_back(read("avx512", "read/size:67108864/threads:4", "no AVX-512"));
+  all.push_back(read("avx2", "copy/size:99999999/threads:4"));
+  all.push_back(read("avx2", "read/size:99999999/threads:1"));
+  all.push_back(entry("bench_decode", "decode", "avx2", "bf16/B:1/threads:4"));
+  const Plan plan = make_plan(all, "");
+  const Group& group = plan.groups.back();
+  ASSERT_EQ(group.units.size(), 2u);
+  EXPECT_FALSE(group.units[0].roof);
+  EXPECT_TRUE(group.units[1].roof);
+  EXPECT_EQ(group.units[1].names,
+            std::vector<std::string>{"stream/avx2/f32/access:read/size:67108864/threads:4"});
+  // What measures a ceiling again leaves it alone.
+  EXPECT_EQ(units_of(plan, {group.units[1].names[0]}).size(), 1u);
+}
+
 TEST(RunPlan, PeaksUnderLoadAreGroupsOfTheirOwn) {
   std::vector<ListedBenchmark> all;
   for (const char* keys :

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Holds `roofline compare` and the quick run against real, repeated runs; takes an hour.
+
+  accept.py same-build --bin build/bin --out OUT
+      Quick runs in a row, each compared with the next one: how many pairs raise an alarm, and how
+      far every ceiling scatters over the runs.
+  accept.py slowed-kernel --bin build/bin --slowed build/tests/acceptance/slowed_bench_dot --out OUT
+      Short runs of bench_dot in turns: as it is, as it is again, and once for each trial with
+      another kernel slowed by 5 %. --runs of each make the sides that are compared: how many of the
+      slowed kernels are found, and what else is told. Build that program first, with
+      `cmake --build build --target slowed_bench_dot`.
+
+Each keeps its runs under OUT and, called again, goes on with those that are there. Exit code 1 if
+the target is missed, 2 for bad usage or a run that fails.
+"""
+import argparse
+import csv
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+
+def run(command, **environment):
+    """The standard output; ends the program if the command fails."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          env={**os.environ, **environment})
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def finished(root):
+    """The complete results folders below root, oldest first."""
+    return sorted(state.parent for state in root.glob("*/*/run.json")
+                  if json.loads(state.read_text())["status"] == "complete")
+
+
+def alarms(roofline, a, b):
+    """What `compare` calls real: (name, ratio, p). The first may be 'all together'."""
+    result = json.loads(run([roofline, "compare", a, b, "--json"]))
+    real = [(e["name"], e["own"]["value"], e["p"]) for e in result["entries"] if e["real"]]
+    whole = result["whole"]
+    if whole["real"]:
+        real.insert(0, ("all together", whole["ratio"]["value"], whole["p"]))
+    return real, result
+
+
+def told(real):
+    return "".join(f"\n    {name}: B/A {ratio:.3f}, p {p:.2g}" for name, ratio, p in real) or " silent"
+
+
+KEY = ("device", "resource", "level", "operation", "dtype", "exec_unit", "threads", "condition")
+
+
+def ceilings(folder):
+    with open(folder / "ceilings.csv", newline="") as file:
+        return {" ".join(filter(None, (row[k] for k in KEY))): float(row["measured"])
+                for row in csv.DictReader(file) if row["measured"]}
+
+
+def print_scatter(folders):
+    """Over the runs: IQR/median, the distance of the quartiles, and MAD/median, about half of it."""
+    runs = [ceilings(folder) for folder in folders]
+    rows = []
+    for name in sorted(set.intersection(*map(set, runs))):
+        values = [measured[name] for measured in runs]
+        middle = statistics.median(values)
+        low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+        mad = statistics.median(abs(value - middle) for value in values)
+        rows.append((name, middle, (high - low) / middle, mad / middle))
+    print(f"\nscatter of each ceiling over {len(runs)} runs\n"
+          f"{'ceiling':58} {'median':>10} {'IQR/median':>11} {'MAD/median':>11}")
+    for name, middle, iqr, mad in rows:
+        print(f"{name:58} {middle:10.4g} {iqr:11.2%} {mad:11.2%}")
+    for condition in ("quiet", "as-lived"):
+        chosen = [row for row in rows if row[0].endswith(condition)]
+        if chosen:
+            print(f"median of the {len(chosen)} ceilings, {condition}: "
+                  f"IQR/median {statistics.median(r[2] for r in chosen):.2%}, "
+                  f"MAD/median {statistics.median(r[3] for r in chosen):.2%}")
+
+
+def print_against(full, folders):
+    runs = [ceilings(folder) for folder in folders]
+    offs = []
+    print(f"\nmedian of the quick runs over {full}")
+    for name, measured in sorted(ceilings(full).items()):
+        if all(name in quick for quick in runs):
+            ratio = statistics.median(quick[name] for quick in runs) / measured
+            offs.append(abs(ratio - 1))
+            print(f"{name:58} {ratio:8.3f}")
+    print(f"median distance of {len(offs)} ceilings: {statistics.median(offs):.2%}")
+
+
+def same_build(options):
+    roofline = options.bin / "roofline"
+    root = options.out / "same-build"
+    command = [roofline, "run", "--quick", "--out", root, "--device", options.device]
+    if options.filter:
+        command += ["--filter", options.filter]
+    while (number := len(finished(root))) < options.runs:
+        print(f"run {number + 1} of {options.runs}", file=sys.stderr)
+        run(command)
+    folders = finished(root)[:options.runs]
+    loud = 0
+    for number, (a, b) in enumerate(zip(folders, folders[1:]), 1):
+        real, _ = alarms(roofline, a, b)
+        loud += bool(real)
+        print(f"pair {number}, {a.name} and {b.name}:{told(real)}")
+    print(f"\n{loud} of {len(folders) - 1} pairs raise an alarm (target: at most 1 of 20)")
+    print_scatter(folders)
+    if options.full:
+        print_against(options.full, folders)
+    return 0 if loud <= (len(folders) - 1) / 20 else 1
+
+
+def warm_kernels(program):
+    """Our single-threaded dot products on data in L1 and L2."""
+    listed = [entry for entry in json.loads(run([program, "--list", "--suite=quick", "--device=cpu"]))
+              if not entry["library"] and not entry["needs_missing"] and entry["threads"] == 1
+              and re.search("/f(32|64)/.*/temp:warm/", entry["name"])]
+    size = lambda entry: int(re.search("/N:([0-9]+)/", entry["name"])[1])
+    sizes = sorted({(entry["name"].split("/")[2], size(entry)) for entry in listed})
+    small = {pair for dtype in ("f32", "f64") for pair in [p for p in sizes if p[0] == dtype][:2]}
+    return [entry["name"] for entry in listed if (entry["name"].split("/")[2], size(entry)) in small]
+
+
+def slowed_kernel(options):
+    # A copy beside which there is no scripts/report: runs that nobody looks at are not drawn.
+    programs = {}
+    for side, dot in (("plain", options.bin / "bench_dot"), ("slowed", options.slowed)):
+        folder = programs[side] = options.out / "programs" / side
+        folder.mkdir(parents=True, exist_ok=True)
+        for source, name in ((options.bin / "roofline", "roofline"), (dot, "bench_dot"),
+                             (options.bin / "bench_ceilings", "bench_ceilings")):
+            shutil.copy(source, folder / name)
+    names = options.kernel or warm_kernels(programs["plain"] / "bench_dot")
+    chosen = options.filter or "^(fma_peak/.*/threads:1$|({})$)".format("|".join(map(re.escape, names)))
+    names = [names[trial % len(names)] for trial in range(options.trials)]
+    sides = {"a": ("plain", ""), "same": ("plain", "")}
+    sides |= {f"slowed-{trial:02}": ("slowed", name) for trial, name in enumerate(names, 1)}
+    root = options.out / "slowed-kernel"
+    for number in range(options.runs):
+        for side, (program, slowed) in sides.items():
+            if len(finished(root / side)) > number:
+                continue
+            print(f"round {number + 1} of {options.runs}, {side}", file=sys.stderr)
+            run([programs[program] / "roofline", "run", "--quick", "--device", "cpu", "--out",
+                 root / side, "--filter", chosen], ROOFLINE_SLOWED=slowed)
+    folders = {side: finished(root / side)[0].parent for side in sides}
+    roofline = options.bin / "roofline"
+    same, result = alarms(roofline, folders["a"], folders["same"])
+    print(f"{options.runs} runs a side, {len(result['entries'])} quantities\nsame build:{told(same)}")
+    found = loud = 0
+    for trial, name in enumerate(names, 1):
+        real, result = alarms(roofline, folders["a"], folders[f"slowed-{trial:02}"])
+        own = next(entry for entry in result["entries"] if entry["name"] == f"cpu {name}")
+        hit = own["real"] and own["own"]["value"] < 1
+        others = [alarm for alarm in real if alarm[0] != own["name"]]
+        found += hit
+        loud += bool(others)
+        print(f"trial {trial}: {name} {'FOUND' if hit else 'MISSED'}, B/A "
+              f"{own['own']['value']:.3f}, p {own['p']:.2g}; other alarms:{told(others)}")
+    print(f"\n{found} of {options.trials} slowed kernels found (target: at least 9 of 10); "
+          f"{loud + bool(same)} of {options.trials + 1} comparisons tell of a kernel that is as it was")
+    return 0 if found >= 0.9 * options.trials and not same else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, runs in (("same-build", 21), ("slowed-kernel", 12)):
+        command = commands.add_parser(name)
+        command.add_argument("--bin", type=Path, required=True, help="folder of roofline and bench_*")
+        command.add_argument("--out", type=Path, required=True, help="where the runs go")
+        command.add_argument("--runs", type=int, default=runs, help=f"runs, a side ({runs})")
+        command.add_argument("--filter", help="only these benchmarks, as of roofline run")
+        if name == "same-build":
+            command.add_argument("--device", default="cpu", help="cpu, gpu or all (cpu)")
+            command.add_argument("--full", type=Path, help="a full run to hold the ceilings against")
+        else:
+            command.add_argument("--slowed", type=Path, required=True, help="slowed_bench_dot")
+            command.add_argument("--trials", type=int, default=10, help="trials (10)")
+            command.add_argument("--kernel", action="append", help="slow this one; may be repeated")
+    options = parser.parse_args()
+    if options.runs < 2:
+        parser.error("--runs: at least 2")
+    return same_build(options) if options.command == "same-build" else slowed_kernel(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
