@@ -152,8 +152,11 @@ class Runner {
 
   double samples() const { return effort_.rounds * effort_.repetitions; }
   bool in_turns(const Group& group) const {
-    return !group.large &&
-           memory_bytes_ >= kMemoryInTurns * static_cast<double>(group.units.size());
+    // A probe of the main memory is small beside what is large.
+    const auto holders = std::count_if(group.units.begin(), group.units.end(),
+                                       [](const Unit& unit) { return !unit.roof; });
+    return (!group.large || holders == 1) &&
+           memory_bytes_ >= kMemoryInTurns * static_cast<double>(holders);
   }
   int rounds(const Group& group) const {
     return group.units.size() == 1 || in_turns(group) ? 1 : effort_.rounds;
@@ -539,7 +542,7 @@ int run(const RunOptions& options) {
     const auto own = list_own(program, timeout, child_environment(settings));
     listed.insert(listed.end(), own.begin(), own.end());
   }
-  const Plan plan = make_plan(listed, settings.filter);
+  const Plan plan = make_plan(listed, settings.filter, settings.full);
   if (plan.groups.empty()) {
     throw BadInput(fmt::format("--device {}: nothing to measure{}", settings.device,
                                plan.skipped.empty() ? "" : ": " + plan.skipped.front().reason));

@@ -143,7 +143,7 @@ std::vector<ListedBenchmark> parse_list(std::string_view text,
   return out;
 }
 
-Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter) {
+Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter, bool full) {
   const auto chosen = selection(listed, filter);
   Plan plan;
   std::map<std::string, std::size_t> index;
@@ -162,9 +162,9 @@ Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& fi
     const auto [found, fresh] = index.try_emplace(group_name(entry), plan.groups.size());
     if (fresh) plan.groups.push_back({found->first, false, {}});
     Group& group = plan.groups[found->second];
-    if (entry.device == "cpu" && entry.name.find("/temp:cold") != std::string::npos) {
-      group.large = true;
-    }
+    const bool cpu = entry.device == "cpu" && !entry.own;
+    const bool cold = cpu && entry.name.find("/temp:cold") != std::string::npos;
+    group.large = group.large || cold;
     auto& units = group.units;
     // Ours share the first process; a library has one of its own, since some read their settings
     // once, at load, and several export the same symbols.
@@ -177,7 +177,7 @@ Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& fi
     } else {
       units.push_back(
           {.program = entry.program, .library = library, .names = {entry.name}, .own = entry.own});
-      if (fresh && entry.op == "decode" && entry.device == "cpu") {
+      if (fresh && ((cpu && entry.op == "decode") || (cold && full))) {
         Unit probe = memory_probe(listed, entry.threads);
         if (!probe.names.empty()) units.push_back(std::move(probe));
       }

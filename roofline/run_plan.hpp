@@ -55,11 +55,11 @@ std::vector<ListedBenchmark> parse_list(std::string_view text,
 /// Groups by operation, dtype, keys, threads and device; probes (of bench_ceilings) by operation,
 /// threads, device and how long the load is held; the user's own by program. A decode step on a CPU
 /// has the probe of the main memory with it, which drifts by a third in minutes where neighbours of
-/// a virtual machine use it too. `filter` is a regular
-/// expression searched for in the names, empty for all; if it matches no probe at all, every probe
-/// stays, so that the kernels it matches have roofs. Throws BadInput for a bad expression, for one
-/// that matches nothing, and for a name that stands twice.
-Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter);
+/// a virtual machine use it too; in a `full` run everything cold on a CPU has. `filter` is a
+/// regular expression searched for in the names, empty for all; if it matches no probe at all,
+/// every probe stays, so that the kernels it matches have roofs. Throws BadInput for a bad
+/// expression, for one that matches nothing, and for a name that stands twice.
+Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter, bool full);
 
 /// Leaves only these benchmarks, and no unit without any.
 void keep_only(std::vector<Unit>& units, const std::set<std::string>& names);
