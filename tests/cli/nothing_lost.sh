@@ -71,6 +71,7 @@ struck() {
 begin=$(now)
 FAKE_SLEEP=0.02 "$roofline" run --bin bin --out out/whole --device cpu >out.txt 2>err.txt || fail "whole: $(cat err.txt)"
 whole=$(($(now) - begin))
+machine=$(ls out/whole)
 
 # Every second folder is struck a second time, while it is being resumed; each tenth blow is SIGINT.
 blows=0 late=0 unborn=0 again=0 partial=0 number=0
@@ -99,6 +100,15 @@ while [ $blows -lt "$kills" ]; do
 done
 echo "$blows blows within $whole ms, seed $seed: $partial on a part of the groups, $again on a resumed" \
   "run, $unborn before there was a folder; $late more came after the end"
+
+# What a run leaves that is killed before its folder has a name goes with the next one; that of a
+# process which is still there stays. Process ids end at 4194304.
+mkdir -p "out/starts/$machine/.start.4194305/bench" "out/starts/$machine/.start.$$"
+echo '{' >"out/starts/$machine/.start.4194305/machine.json"
+"$roofline" run --bin bin --out out/starts --device cpu --filter fma_peak >out.txt 2>err.txt ||
+  fail "starts: $(cat err.txt)"
+[ "$(ls -A "out/starts/$machine" | grep start)" = ".start.$$" ] ||
+  fail "starts: $(ls -A "out/starts/$machine" | tr '\n' ' ')"
 
 # A disk that is full at some moment.
 mkdir full
