@@ -122,6 +122,13 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
   bool impossible = beyond(t_math, compute) || slowest * (1 + kClockUncertainty) < t_launch;
   for (const LevelTime& time : times) impossible = impossible || beyond(time.seconds, time.roof);
 
+  const double fall = clock_fall(row, row.quiet());
+  const auto clock_moved = [&](const Ceiling* roof) {
+    return fall > kClockMoved ||
+           (roof && std::abs(row.clock_hz / roof->clock_hz - 1) > kClockMoved);
+  };
+  const bool disagree = relative_mad(row.times_s) > kDisagreement;
+
   std::vector<Point> out;
   const auto add = [&](const std::string& level, double bytes, const LevelTime& time) {
     Point point = common;
@@ -149,13 +156,15 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
             attainable(point.intensity, compute->advertised, time.roof->advertised);
       }
     }
-    const bool above = known && (time.seconds > t_math ? beyond(time.seconds, time.roof)
-                                                       : beyond(t_math, compute));
+    const Ceiling* limit = time.seconds > t_math ? time.roof : compute;
+    const bool above = known && beyond(std::max(time.seconds, t_math), limit);
     point.verdict = !known                        ? "no-roof"
                     : above                       ? "above-roof"
                     : impossible                  ? "impossible"
                     : point.fraction_of_roof > 1  ? "at-roof"
+                    : clock_moved(limit)          ? "clock-moved"
                     : row.gated() && !row.quiet() ? "not-quiet"
+                    : disagree                    ? "samples-disagree"
                                                   : "ok";
     out.push_back(std::move(point));
   };
