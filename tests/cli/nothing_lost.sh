@@ -117,7 +117,8 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k tmpfs full 2>/dev/null; th
   disks=0 refused=0
   while [ $disks -lt $((kills / 5 + 1)) ]; do
     disks=$((disks + 1))
-    kilobytes=$((16 + $(below 280)))
+    kilobytes=$((16 + $(below 280))) # full while it is measured
+    [ $((disks % 2)) -eq 0 ] && kilobytes=$((400 + $(below 1200))) # while it is drawn
     rm -rf full/*
     mount -o remount,size=${kilobytes}k full
     "$roofline" run --bin bin --out full --device cpu >out.txt 2>err.txt
@@ -134,7 +135,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k tmpfs full 2>/dev/null; th
     mount -o remount,size=8m full
     completes "${folder%/}" "disk of $kilobytes kB"
   done
-  echo "$disks disks of 16 to 295 kB, $refused of them too small"
+  echo "$disks disks of 16 to 1599 kB, $refused of them too small"
   umount full && mounted=
 else
   echo 'SKIPPED: full disks (cannot mount a tmpfs here)'
