@@ -344,8 +344,9 @@ class Reader {
     Benchmark sample = read_sample(row, source, name, caches);
     sample.attempt = attempt;
     auto parts = read_parts(row, sample);
-    const auto [found, fresh] =
-        index_.try_emplace({sample.name, sample.device, sample.attempt}, data_.benchmarks.size());
+    sample.roof_of = row.text("roof_of");
+    const auto [found, fresh] = index_.try_emplace(
+        {sample.name, sample.device, sample.attempt, sample.roof_of}, data_.benchmarks.size());
     if (fresh) {
       data_.benchmarks.push_back(std::move(sample));
       powers_.emplace_back();
@@ -503,7 +504,7 @@ class Reader {
 
   const RowDefaults& defaults_;
   BenchData data_;
-  std::map<std::tuple<std::string, std::string, int>, std::size_t> index_;
+  std::map<std::tuple<std::string, std::string, int, std::string>, std::size_t> index_;
   std::map<std::pair<std::string, int>, std::size_t> in_file_;  // by name and attempt
   std::vector<std::vector<double>> powers_;                     // by benchmark
   std::vector<std::vector<Benchmark>> parts_;                   // of each, for programs

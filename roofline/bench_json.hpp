@@ -28,8 +28,8 @@ struct Surroundings {
   double memory_bytes_per_s = kUnknownNumber;  ///< of all threads, for rows that cross DRAM
 };
 
-/// One benchmark: all `run_type: iteration` rows of the same name, device and attempt are
-/// its samples.
+/// One benchmark: all `run_type: iteration` rows of the same name, device, attempt and `roof_of`
+/// are its samples.
 struct Benchmark {
   std::string source;  ///< the file of the first sample
   std::string name;    ///< without /real_time, /manual_time and the like
@@ -45,6 +45,8 @@ struct Benchmark {
   std::string part;     ///< of its parent: qkv, attention …; empty for a benchmark of its own
   std::string part_op;  ///< the operation that the part is: matmul, attention …
   int attempt = 0;      ///< above 0: a probe measured again, because a kernel was above its roof
+  std::string roof_of;  ///< group of benchmarks beside which a probe of the main memory was
+                        ///< measured, as their roof; else empty
   std::vector<double> times_s;        ///< per call: the samples that count
   std::vector<double> lived_times_s;  ///< all samples, in the order of the rows
   std::vector<Surroundings> beside;   ///< of each of lived_times_s

@@ -387,8 +387,10 @@ std::string level_of_size(double size_bytes, int threads, std::span<const machin
   return size_bytes * threads >= 4 * last_total ? "DRAM" : "";
 }
 
-Ceilings ceilings_from(const std::vector<Benchmark>& rows, const CeilingContext& context) {
-  std::vector<Benchmark> quiet;
+Ceilings ceilings_from(const std::vector<Benchmark>& all, const CeilingContext& context) {
+  std::vector<Benchmark> rows, quiet;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(rows),
+               [](const Benchmark& row) { return row.roof_of.empty(); });
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(quiet),
                [](const Benchmark& row) { return row.gated() && row.quiet(); });
   Ceilings out = take_sweeps(quiet, Moments::kQuiet, context);

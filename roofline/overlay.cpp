@@ -73,11 +73,31 @@ double attainable(double intensity, double compute, double bandwidth) {
 
 struct LevelTime {
   const Ceiling* roof = nullptr;
-  double seconds = kUnknownNumber;
+  double bandwidth = kUnknownNumber, seconds = kUnknownNumber;
 };
 
-/// The points of one benchmark.
-std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
+/// Of each file, the probe of the main memory that was measured beside its benchmarks; the fastest
+/// of several.
+std::map<std::string, const Benchmark*> probes_beside(const std::vector<Benchmark>& rows) {
+  std::map<std::string, const Benchmark*> out;
+  for (const Benchmark& row : rows) {
+    if (row.roof_of.empty()) continue;
+    const auto [found, fresh] = out.try_emplace(row.source, &row);
+    if (!fresh && median(row.times_s) < median(found->second->times_s)) found->second = &row;
+  }
+  return out;
+}
+
+/// Bytes/s of the main memory while `row` was measured: of the probe beside it, in the pairs of
+/// samples that are quiet on both sides. NaN if they are too few.
+double memory_beside(const Benchmark& row, const Benchmark* probe) {
+  if (!probe) return kUnknownNumber;
+  return probe->bytes / (paired_ratio(row, *probe) * median(row.times_s));
+}
+
+/// The points of one benchmark. `memory`: bytes/s of the main memory beside it, NaN if unknown.
+std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& ceilings,
+                             double memory) {
   Point common;
   common.benchmark = &row;
   common.time_s = median(row.times_s);
@@ -97,10 +117,14 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
   std::vector<LevelTime> times;
   bool all_known = compute_known;
   for (const auto& [level, bytes] : row.level_bytes) {
-    LevelTime time{bandwidth_roof(row, level, ceilings), bytes > 0 ? kUnknownNumber : 0};
-    if (time.roof && bytes > 0) time.seconds = bytes / time.roof->value();
+    LevelTime time{.roof = bandwidth_roof(row, level, ceilings)};
+    if (time.roof) {
+      const bool beside = level == "DRAM" && !std::isnan(memory);
+      time.bandwidth = beside ? memory : time.roof->value();
+    }
+    time.seconds = bytes > 0 ? bytes / time.bandwidth : 0;
     all_known = all_known && !std::isnan(time.seconds);
-    work.levels.push_back({level, bytes, time.roof ? time.roof->value() : kUnknownNumber});
+    work.levels.push_back({level, bytes, time.bandwidth});
     times.push_back(time);
   }
   if (all_known) {
@@ -149,7 +173,7 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
       point.roof = time.seconds > t_math ? time.roof->id() : compute->id();
       point.t_upper_s = t_math + time.seconds;
       if (compute && time.roof) {
-        point.ridge_intensity = ridge_intensity(compute->value(), time.roof->value());
+        point.ridge_intensity = ridge_intensity(compute->value(), time.bandwidth);
         point.theory_roof_flops_per_s =
             attainable(point.intensity, compute->theory_at_clock, time.roof->theory_at_clock);
         point.advertised_roof_flops_per_s =
@@ -171,7 +195,7 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
   for (std::size_t i = 0; i < row.level_bytes.size(); ++i) {
     add(row.level_bytes[i].first, row.level_bytes[i].second, times[i]);
   }
-  if (row.level_bytes.empty()) add("", kUnknownNumber, {nullptr, 0});
+  if (row.level_bytes.empty()) add("", kUnknownNumber, {.seconds = 0});
   return out;
 }
 
@@ -219,10 +243,16 @@ std::vector<Point> overlay(const std::vector<Benchmark>& rows,
     if (!fresh && time < found->second.first) found->second = {time, &row};
   }
 
+  const auto probes = probes_beside(rows);
   std::vector<Point> out;
+  double memory = kUnknownNumber;
   for (const Benchmark& row : rows) {
     if (is_probe(row)) continue;
-    for (Point& point : points_of(row, ceilings)) {
+    if (row.part.empty()) {  // its parts follow it
+      const auto probe = probes.find(row.source);
+      memory = memory_beside(row, probe == probes.end() ? nullptr : probe->second);
+    }
+    for (Point& point : points_of(row, ceilings, memory)) {
       const auto peer = peers.find(work(row));
       if (row.library.empty() && peer != peers.end()) {
         const Benchmark& library = *peer->second.second;

@@ -153,8 +153,11 @@ class Runner {
 
   double samples() const { return effort_.rounds * effort_.repetitions; }
   bool in_turns(const Group& group) const {
-    return !group.large &&
-           memory_bytes_ >= kMemoryInTurns * static_cast<double>(group.units.size());
+    // A probe of the main memory is small beside what is large.
+    const auto holders = std::count_if(group.units.begin(), group.units.end(),
+                                       [](const Unit& unit) { return !unit.roof; });
+    return (!group.large || holders == 1) &&
+           memory_bytes_ >= kMemoryInTurns * static_cast<double>(holders);
   }
   int rounds(const Group& group) const {
     return group.units.size() == 1 || in_turns(group) ? 1 : effort_.rounds;
@@ -248,7 +251,7 @@ class Runner {
       return (!row.gated() || row.quiet()) && !(relative_mad(row.times_s) > kDisagreement);
     });
     if (all.empty()) return false;
-    if (is_probe(all.front())) {
+    if (is_probe(all.front()) && all.front().roof_of.empty()) {
       std::set<std::string> names;
       for (const Benchmark& row : all) names.insert(row.name);
       keep_only(units, names);
@@ -306,14 +309,16 @@ class Runner {
     for (std::size_t i = 0; i < units.size(); ++i) {
       const Unit& unit = units[i];
       if (outcomes[i].interrupted) return false;
-      const std::string fault = take(unit, outcomes[i], commands[i].timeout_s, files[i], round);
+      const std::string fault =
+          take(group.name, unit, outcomes[i], commands[i].timeout_s, files[i], round);
       if (!fault.empty()) {
         folder_.check_space();
         if (unit.names.size() == 1) results_[unit.names.front()].failure = fault;
         if (unit.names.size() > 1) broken.push_back(unit);
         continue;
       }
-      Unit good{unit.program, unit.library, {}, unit.own};
+      Unit good = unit;
+      good.names.clear();
       for (const std::string& name : unit.names) {
         const Result& result = results_[name];
         if (result.failure.empty() && !result.skipped) good.names.push_back(name);
@@ -322,7 +327,8 @@ class Runner {
     }
     for (const Unit& unit : broken) {
       for (const std::string& name : unit.names) {
-        const Unit alone{unit.program, unit.library, {name}, unit.own};
+        Unit alone = unit;
+        alone.names = {name};
         if (!measure_units(group, {&alone, 1}, round, part, next)) return false;
       }
     }
@@ -330,8 +336,8 @@ class Runner {
   }
 
   /// Takes over the process's rows. Returns why the whole process counts as failed, or nothing.
-  std::string take(const Unit& unit, const Outcome& outcome, double timeout, const fs::path& file,
-                   int round) {
+  std::string take(const std::string& group, const Unit& unit, const Outcome& outcome,
+                   double timeout, const fs::path& file, int round) {
     // Exit code 1 stands for wrong kernels; their rows say so.
     if (outcome.exit_code != 0 && outcome.exit_code != 1) return outcome.words(timeout);
     json parsed;
@@ -357,6 +363,7 @@ class Runner {
         }
       }
       row["round"] = round;
+      if (unit.roof) row["roof_of"] = group;
       if (attempt_ > 0) row["attempt"] = attempt_;
       shorten(row, !found->second.rows.empty() || !results_[found->first].rows.empty());
       found->second.rows.push_back(std::move(row));
@@ -539,7 +546,7 @@ int run(const RunOptions& options) {
     const auto own = list_own(program, timeout, child_environment(settings));
     listed.insert(listed.end(), own.begin(), own.end());
   }
-  const Plan plan = make_plan(listed, settings.filter);
+  const Plan plan = make_plan(listed, settings.filter, settings.full);
   if (plan.groups.empty()) {
     throw BadInput(fmt::format("--device {}: nothing to measure{}", settings.device,
                                plan.skipped.empty() ? "" : ": " + plan.skipped.front().reason));

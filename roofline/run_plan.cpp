@@ -69,6 +69,28 @@ std::vector<bool> selection(const std::vector<ListedBenchmark>& listed, const st
   return chosen;
 }
 
+/// Reads of the main memory on so many threads: the largest size listed, by all variants that can
+/// run.
+Unit memory_probe(const std::vector<ListedBenchmark>& listed, int threads) {
+  constexpr std::string_view kKeys = "/access:read/size:";
+  Unit out{.roof = true};
+  std::int64_t largest = 0;
+  for (const ListedBenchmark& entry : listed) {
+    const std::size_t at = entry.name.find(kKeys);
+    if (!of_ceilings(entry) || entry.device != "cpu" || entry.threads != threads ||
+        !entry.needs_missing.empty() || at == std::string::npos) {
+      continue;
+    }
+    const std::int64_t size = std::atoll(entry.name.c_str() + at + kKeys.size());
+    if (size < largest) continue;
+    if (size > largest) out.names.clear();
+    largest = size;
+    out.program = entry.program;
+    out.names.push_back(entry.name);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::size_t Group::benchmarks() const {
@@ -121,7 +143,7 @@ std::vector<ListedBenchmark> parse_list(std::string_view text,
   return out;
 }
 
-Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter) {
+Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter, bool full) {
   const auto chosen = selection(listed, filter);
   Plan plan;
   std::map<std::string, std::size_t> index;
@@ -140,9 +162,9 @@ Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& fi
     const auto [found, fresh] = index.try_emplace(group_name(entry), plan.groups.size());
     if (fresh) plan.groups.push_back({found->first, false, {}});
     Group& group = plan.groups[found->second];
-    if (entry.device == "cpu" && entry.name.find("/temp:cold") != std::string::npos) {
-      group.large = true;
-    }
+    const bool cpu = entry.device == "cpu" && !entry.own;
+    const bool cold = cpu && entry.name.find("/temp:cold") != std::string::npos;
+    group.large = group.large || cold;
     auto& units = group.units;
     // Ours share the first process; a library has one of its own, since some read their settings
     // once, at load, and several export the same symbols.
@@ -153,7 +175,12 @@ Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& fi
     if (same != units.end()) {
       same->names.push_back(entry.name);
     } else {
-      units.push_back({entry.program, library, {entry.name}, entry.own});
+      units.push_back(
+          {.program = entry.program, .library = library, .names = {entry.name}, .own = entry.own});
+      if (fresh && ((cpu && entry.op == "decode") || (cold && full))) {
+        Unit probe = memory_probe(listed, entry.threads);
+        if (!probe.names.empty()) units.push_back(std::move(probe));
+      }
     }
   }
   return plan;
@@ -169,7 +196,8 @@ void keep_only(std::vector<Unit>& units, const std::set<std::string>& names) {
 std::vector<Unit> units_of(const Plan& plan, const std::set<std::string>& names) {
   std::vector<Unit> out;
   for (const Group& group : plan.groups) {
-    out.insert(out.end(), group.units.begin(), group.units.end());
+    std::copy_if(group.units.begin(), group.units.end(), std::back_inserter(out),
+                 [](const Unit& unit) { return !unit.roof; });
   }
   keep_only(out, names);
   return out;

@@ -26,7 +26,8 @@ struct Unit {
   std::filesystem::path program;
   std::string library;  ///< variant; empty for our own
   std::vector<std::string> names;
-  bool own = false;  ///< the user's program, which knows Google Benchmark's flags only
+  bool own = false;   ///< the user's program, which knows Google Benchmark's flags only
+  bool roof = false;  ///< a probe of the main memory, as the roof of its group
 };
 
 /// What is compared with each other, measured as neighbours in time; one file in bench/.
@@ -52,11 +53,13 @@ std::vector<ListedBenchmark> parse_list(std::string_view text,
                                         const std::filesystem::path& program);
 
 /// Groups by operation, dtype, keys, threads and device; probes (of bench_ceilings) by operation,
-/// threads, device and how long the load is held; the user's own by program. `filter` is a regular
-/// expression searched for in the names, empty for all; if it matches no probe at all, every probe
-/// stays, so that the kernels it matches have roofs. Throws BadInput for a bad expression, for one
-/// that matches nothing, and for a name that stands twice.
-Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter);
+/// threads, device and how long the load is held; the user's own by program. A decode step on a CPU
+/// has the probe of the main memory with it, which drifts by a third in minutes where neighbours of
+/// a virtual machine use it too; in a `full` run everything cold on a CPU has. `filter` is a
+/// regular expression searched for in the names, empty for all; if it matches no probe at all,
+/// every probe stays, so that the kernels it matches have roofs. Throws BadInput for a bad
+/// expression, for one that matches nothing, and for a name that stands twice.
+Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter, bool full);
 
 /// Leaves only these benchmarks, and no unit without any.
 void keep_only(std::vector<Unit>& units, const std::set<std::string>& names);

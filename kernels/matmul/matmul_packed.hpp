@@ -268,8 +268,11 @@ struct Packed {
     const std::int64_t groups = blocks_of(l.depth(block), E::kGroup);
     const std::int64_t chunks = greater(1, l.depth(block) / E::kChunk);
     const std::int64_t lines = raw ? l.kc : blocks_of(l.y_panel * std::int64_t{sizeof(Yp)}, kLine);
+    // A single panel of X reads Y once and in order, which the hardware foresees: asking for it
+    // costs 6 to 15 % in DRAM and half in cache.
+    const bool ask = raw || row_end - row_begin > 1;
     Ahead ahead{.stride = raw ? l.s.n * std::int64_t{sizeof(Y)} : kLine,
-                .lines = blocks_of(lines, chunks * (row_end - row_begin))};
+                .lines = ask ? blocks_of(lines, chunks * (row_end - row_begin)) : 0};
     for (std::int64_t p = column_begin; p < column_end; ++p) {
       const Yp* panel = y + (p - column_begin) * l.y_panel;
       const std::int64_t column = p * kNr, width = lesser(kNr, l.s.n - column);

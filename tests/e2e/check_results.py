@@ -77,7 +77,7 @@ def check_number(where, column, value):
     expect(math.isfinite(value), where, f"{column} is {value}")
     expect(value >= 0 or column in MAY_BE_NEGATIVE, where, f"{column} is negative: {value}")
     expect(value != 0 or column in MAY_BE_ZERO, where, f"{column} is 0: an unknown is left empty")
-    low, high = RANGES.get(column, (0, math.inf))
+    low, high = RANGES.get(column, (-math.inf, math.inf))
     expect(low <= value <= high or value == 0, where, f"{column} = {value} outside {low}…{high}")
 
 
@@ -269,6 +269,8 @@ def check_predictions(rows):
         difference = row["time_s"] - row["t_lower_s"]
         expect(abs(row["overhead_s"] - difference) <= 1e-6 * row["time_s"], row["where"],
                "overhead_s is off")  # fmt: skip
+        expect(row["time_s"] * SLACK >= row["t_lower_s"] or row["verdict"] in ("impossible", "overhead"),
+               row["where"], f"faster than t_lower_s, but {row['verdict']}")  # fmt: skip
         steps.setdefault(row["program"], []).append(row)
     for step, *parts in steps.values():
         expect(step["part"] == "step" and parts, step["where"], "no parts behind a step")

@@ -261,6 +261,12 @@ TEST(BenchJson, LaterSamplesMayLeaveOutWhatTheFirstHasSaid) {
   EXPECT_DOUBLE_EQ(b.clock_hz, 2.5e9);
   EXPECT_DOUBLE_EQ(b.beside[0].issue_per_cycle, 2);
   EXPECT_TRUE(std::isnan(b.beside[1].issue_per_cycle));
+  // A probe beside others is a benchmark of its own.
+  const std::string beside = first.substr(0, first.size() - 1) + R"(, "roof_of": "decode"})";
+  const BenchData both = parse_bench_json(file(first + "," + beside), "f");
+  ASSERT_EQ(both.benchmarks.size(), 2u);
+  EXPECT_EQ(both.benchmarks[0].roof_of, "");
+  EXPECT_EQ(both.benchmarks[1].roof_of, "decode");
   // Alone it says too little, and so it does for another attempt.
   EXPECT_THROW(parse_bench_json(file(later), "f"), BadInput);
   const std::string again = later.substr(0, later.size() - 1) + R"(, "attempt": 1})";

@@ -370,6 +370,12 @@ TEST(Ceilings, SamplesThatDisagreeAreNamed) {
   EXPECT_EQ(ceilings_from(rows, context()).rows.at(0).verdict, "samples-disagree");
 }
 
+TEST(Ceilings, AProbeBesideAKernelIsNone) {
+  auto rows = sweep({{16 * KiB, 190}, {24 * KiB, 200}});
+  for (Benchmark& row : rows) row.roof_of = "decode";
+  EXPECT_TRUE(ceilings_from(rows, context()).rows.empty());
+}
+
 TEST(Ceilings, OfSeveralAttemptsTheBestCounts) {
   auto rows = sweep({{16 * KiB, 95}, {24 * KiB, 100}});
   for (Benchmark again : sweep({{16 * KiB, 190}, {24 * KiB, 200}})) {

@@ -264,6 +264,46 @@ TEST(Overlay, ThePeerIsTheBestLibraryOnTheSameWork) {
   EXPECT_EQ(points[3].peer, "");                // other work
 }
 
+TEST(Overlay, TheMainMemoryMeasuredBesideIsTheRoof) {
+  // 8e6 bytes in 500 us; the file's probe reads 10e6 bytes in 1 ms: 10 GB/s, not 20: 800 us.
+  std::vector<Benchmark> rows = {kernel(2e6, {{"L1", 8e6}, {"DRAM", 8e6}}, 1e-3),
+                                 kernel(2e6, {{"DRAM", 8e6}}, 1e-3),
+                                 kernel(0, {{"DRAM", 10e6}}, 1e-3)};
+  rows[0].source = rows[2].source = "a.json";
+  rows[1].source = "b.json";
+  rows[2].kernel = "stream";
+  rows[2].roof_of = "a";
+  const auto points = overlay(rows, ceilings());
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_DOUBLE_EQ(points[0].t_level_s, 40e-6);  // of L1
+  EXPECT_DOUBLE_EQ(points[1].t_level_s, 800e-6);
+  EXPECT_DOUBLE_EQ(points[1].t_lower_s, 800e-6);
+  EXPECT_DOUBLE_EQ(points[1].t_upper_s, 820e-6);
+  EXPECT_DOUBLE_EQ(points[1].fraction_of_roof, 0.8);
+  EXPECT_DOUBLE_EQ(points[1].ridge_intensity, 10);
+  EXPECT_EQ(points[1].roof, "bandwidth/DRAM/read/simd-avx2/threads:1");
+  EXPECT_DOUBLE_EQ(points[2].fraction_of_roof, 0.4);  // another file
+}
+
+TEST(Overlay, OnlyMomentsThatWereQuietOnBothSidesTellOfTheMemoryBeside) {
+  std::vector<Benchmark> rows = {kernel(2e6, {{"DRAM", 8e6}}, 1e-3),
+                                 kernel(0, {{"DRAM", 8e6}}, 1e-3)};
+  rows[1].kernel = "stream";
+  rows[1].roof_of = "a";
+  for (Benchmark& row : rows) {
+    row.lived_times_s = {1e-3, 2e-3, 4e-3, 1e-3};
+    row.beside = std::vector<Surroundings>(4, {.issue_per_cycle = 2});
+    row.quiet_at = {true, true, true, true};
+    row.quiet_samples = 4;
+    row.times_s = row.lived_times_s;
+  }
+  rows[1].lived_times_s = {0.5e-3, 1e-3, 2e-3, 9e-3};
+  rows[1].quiet_at[3] = false;
+  EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].fraction_of_roof, 0.5);
+  rows[1].quiet_at[2] = false;  // two pairs are too few: the ceiling, 400 us of 1.5 ms
+  EXPECT_NEAR(overlay(rows, ceilings())[0].fraction_of_roof, 0.4 / 1.5, 1e-9);
+}
+
 TEST(Overlay, ProbesAreNoKernels) {
   std::vector<Benchmark> rows = {kernel(1e6, {{"L2", 1e6}}, 1e-3)};
   rows[0].kernel = "stream";

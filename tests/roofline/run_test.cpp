@@ -47,7 +47,7 @@ std::vector<ListedBenchmark> listed() {
 }
 
 TEST(RunPlan, OneProcessForOursAndOnePerLibrary) {
-  const Plan plan = make_plan(listed(), "");
+  const Plan plan = make_plan(listed(), "", false);
   ASSERT_EQ(plan.groups.size(), 4u);
   EXPECT_EQ(plan.groups[0].name, "stream_threads-1");
   ASSERT_EQ(plan.groups[0].units.size(), 1u);
@@ -67,6 +67,36 @@ TEST(RunPlan, OneProcessForOursAndOnePerLibrary) {
   EXPECT_EQ(plan.skipped[0].reason, "no AVX-512");
 }
 
+TEST(RunPlan, ADecodeStepHasTheMainMemoryBesideIt) {
+  auto all = listed();
+  const auto read = [](const char* variant, const char* rest, const char* missing = "") {
+    return entry("bench_ceilings", "stream", variant, std::string("f32/access:") + rest, false,
+                 missing);
+  };
+  all.push_back(read("avx2", "read/size:67108864/threads:4"));
+  all.push_back(read("avx512", "read/size:67108864/threads:4", "no AVX-512"));
+  all.push_back(read("avx2", "copy/size:99999999/threads:4"));
+  all.push_back(read("avx2", "read/size:99999999/threads:1"));
+  all.push_back(entry("bench_decode", "decode", "avx2", "bf16/B:1/threads:4"));
+  const Plan plan = make_plan(all, "", false);
+  const Group& group = plan.groups.back();
+  ASSERT_EQ(group.units.size(), 2u);
+  EXPECT_FALSE(group.units[0].roof);
+  EXPECT_TRUE(group.units[1].roof);
+  EXPECT_EQ(group.units[1].names,
+            std::vector<std::string>{"stream/avx2/f32/access:read/size:67108864/threads:4"});
+  // In a full run also what is cold.
+  EXPECT_EQ(plan.groups[3].units.size(), 1u);
+  const Plan full = make_plan(all, "", true);
+  ASSERT_EQ(full.groups[3].name, "matmul_f32_M-64_temp-cold_threads-1");
+  ASSERT_EQ(full.groups[3].units.size(), 2u);
+  EXPECT_EQ(full.groups[3].units[1].names,
+            std::vector<std::string>{"stream/avx2/f32/access:read/size:99999999/threads:1"});
+  EXPECT_EQ(full.groups[2].units.size(), 3u);  // warm
+  // What measures a ceiling again leaves it alone.
+  EXPECT_EQ(units_of(plan, {group.units[1].names[0]}).size(), 1u);
+}
+
 TEST(RunPlan, PeaksUnderLoadAreGroupsOfTheirOwn) {
   std::vector<ListedBenchmark> all;
   for (const char* keys :
@@ -74,7 +104,7 @@ TEST(RunPlan, PeaksUnderLoadAreGroupsOfTheirOwn) {
         "bf16/data:random/hold:sustained/threads:1", "s8/data:random/hold:sustained/threads:1"}) {
     all.push_back(entry("bench_ceilings", "fma_peak", "mma", keys));
   }
-  const Plan plan = make_plan(all, "");
+  const Plan plan = make_plan(all, "", false);
   ASSERT_EQ(plan.groups.size(), 3u);
   EXPECT_EQ(plan.groups[1].name, "fma-peak_threads-1_hold-burst");
   EXPECT_EQ(plan.groups[2].name, "fma-peak_threads-1_hold-sustained");
@@ -86,7 +116,7 @@ TEST(RunPlan, AProgramOfOnesOwnIsOneGroupAfterOurs) {
   for (const char* name : {"mine/64", "matmul/mine/f32/M:64"}) {
     all.push_back({.program = "/home/x/bench_ceilings", .name = name, .own = true});
   }
-  const Plan plan = make_plan(all, "");
+  const Plan plan = make_plan(all, "", false);
   ASSERT_EQ(plan.groups.size(), 5u);
   EXPECT_EQ(plan.groups[4].name, "own-bench-ceilings");
   ASSERT_EQ(plan.groups[4].units.size(), 1u);
@@ -95,13 +125,13 @@ TEST(RunPlan, AProgramOfOnesOwnIsOneGroupAfterOurs) {
             (std::vector<std::string>{"mine/64", "matmul/mine/f32/M:64"}));
   EXPECT_FALSE(plan.groups[3].units[0].own);
   all.push_back({.program = "/home/x/other", .name = "mine/64", .own = true});
-  EXPECT_THROW(make_plan(all, ""), BadInput);
+  EXPECT_THROW(make_plan(all, "", false), BadInput);
 }
 
 TEST(RunPlan, FilterKeepsTheCeilingsUnlessItNamesSome) {
   const auto names = [](const std::string& filter) {
     std::vector<std::string> out;
-    for (const Group& group : make_plan(listed(), filter).groups) out.push_back(group.name);
+    for (const Group& group : make_plan(listed(), filter, false).groups) out.push_back(group.name);
     return out;
   };
   EXPECT_EQ(names("cold"), (std::vector<std::string>{"stream_threads-1", "stream_threads-4",
