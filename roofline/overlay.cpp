@@ -159,6 +159,13 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
   bool impossible = beyond(t_math, peak) || slowest * (1 + kClockUncertainty) < t_launch;
   for (const LevelTime& time : times) impossible = impossible || beyond(time.seconds, time.rate);
 
+  const double fall = clock_fall(row, row.quiet());
+  const auto clock_moved = [&](const Ceiling* roof) {
+    return fall > kClockMoved ||
+           (roof && std::abs(row.clock_hz / roof->clock_hz - 1) > kClockMoved);
+  };
+  const bool disagree = relative_mad(row.times_s) > kDisagreement;
+
   std::vector<Point> out;
   const auto add = [&](const std::string& level, double bytes, const LevelTime& time) {
     Point point = common;
@@ -187,16 +194,20 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
       }
     }
     const bool by_level = time.seconds > t_math;
+    const Ceiling* limit = by_level ? time.roof : compute;
     const bool above = known && (by_level ? beyond(time.seconds, time.rate) : beyond(t_math, peak));
     // The ceiling's own time, which is another one where the main memory was measured beside.
-    const double t_ceiling = by_level && time.roof ? bytes / time.roof->value() : t_math;
-    const Rate ceiling = by_level ? rate_of(time.roof) : peak;
-    if (known && beyond(t_ceiling, ceiling)) point.times_its_ceiling = t_ceiling / common.time_s;
+    const double t_ceiling = by_level && limit ? bytes / limit->value() : t_math;
+    if (known && beyond(t_ceiling, rate_of(limit))) {
+      point.times_its_ceiling = t_ceiling / common.time_s;
+    }
     point.verdict = !known                        ? "no-roof"
                     : above                       ? "above-roof"
                     : impossible                  ? "impossible"
                     : point.fraction_of_roof > 1  ? "at-roof"
+                    : clock_moved(limit)          ? "clock-moved"
                     : row.gated() && !row.quiet() ? "not-quiet"
+                    : disagree                    ? "samples-disagree"
                                                   : "ok";
     out.push_back(std::move(point));
   };

@@ -57,6 +57,16 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
   }
 }
 
+double clock_fall(const Benchmark& row, bool quiet_only) {
+  double low = kUnknownNumber, high = kUnknownNumber;
+  for (std::size_t i = 0; i < row.beside.size(); ++i) {
+    if (quiet_only && i < row.quiet_at.size() && !row.quiet_at[i]) continue;
+    low = std::fmin(low, row.beside[i].clock_hz);
+    high = std::fmax(high, row.beside[i].clock_hz);
+  }
+  return 1 - low / high;
+}
+
 std::vector<double> paired_ratios(const Benchmark& row, const Benchmark& other) {
   if (!row.gated() || !other.gated()) return {median(other.times_s) / median(row.times_s)};
   std::vector<double> ratios;

@@ -119,6 +119,34 @@ TEST(Overlay, TheIntervalsOfPointAndCeilingCount) {
   EXPECT_EQ(overlay(rows, limits)[0].verdict, "above-roof");
 }
 
+TEST(Overlay, AClockThatMovedIsNamed) {
+  auto limits = ceilings();
+  limits[0].clock_hz = 3e9;
+  std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}}, 20e-3)};
+  const auto verdict = [&] { return overlay(rows, limits).at(0).verdict; };
+  rows[0].clock_hz = 2.75e9;  // 8 % below its roof's
+  EXPECT_EQ(verdict(), "ok");
+  rows[0].clock_hz = 2.65e9;
+  EXPECT_EQ(verdict(), "clock-moved");
+  rows[0].clock_hz = 3e9;
+  rows[0].beside.resize(3, {.clock_hz = 3e9});
+  EXPECT_EQ(verdict(), "ok");
+  rows[0].beside[1].clock_hz = 2.65e9;
+  EXPECT_EQ(verdict(), "clock-moved");
+  rows[0].times_s = {9.9e-3};  // what is above its roof is the graver fault
+  EXPECT_EQ(verdict(), "at-roof");
+  rows[0].times_s = {9e-3};
+  EXPECT_EQ(verdict(), "above-roof");
+}
+
+TEST(Overlay, SamplesThatDisagreeAreNamed) {
+  std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}}, 1)};
+  rows[0].times_s = {20e-3, 26e-3, 20e-3, 26e-3};  // off 23 by 3: 13 %
+  EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "ok");
+  rows[0].times_s = {20e-3, 28e-3, 20e-3, 28e-3};  // off 24 by 4: 17 %
+  EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "samples-disagree");
+}
+
 TEST(Overlay, FasterThanAnotherLevelAllowsIsImpossible) {
   // L1 and compute would allow it, DRAM (400 us) does not.
   const std::vector<Benchmark> rows = {kernel(2e6, {{"L1", 8e6}, {"DRAM", 8e6}}, 300e-6)};
