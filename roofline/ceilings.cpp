@@ -70,6 +70,8 @@ Ceiling ceiling_of(const Benchmark& row, Moments moments, std::string resource, 
   out.measured_high = figure.high;
   out.samples = static_cast<int>(times.size());
   out.samples_rejected = static_cast<int>(row.lived_times_s.size() - times.size());
+  out.relative_mad = relative_mad(times);
+  out.clock_fall = clock_fall(row, moments == Moments::kQuiet);
   out.clock_hz = row.clock_hz;
   out.probes = {row.name};
   return out;
@@ -112,6 +114,7 @@ SweepPoint sweep_point(const Benchmark& row, Moments moments, const CeilingConte
   out.samples = static_cast<int>(times.size());
   out.samples_rejected = static_cast<int>(row.lived_times_s.size() - times.size());
   out.relative_mad = relative_mad(times);
+  out.clock_fall = clock_fall(row, moments == Moments::kQuiet);
   out.clock_hz = row.clock_hz;
   return out;
 }
@@ -195,6 +198,8 @@ Ceilings take_sweeps(const std::vector<Benchmark>& rows, Moments moments,
     row.measured_high = best.measured_high;
     row.samples = best.samples;
     row.samples_rejected = best.samples_rejected;
+    row.relative_mad = best.relative_mad;
+    row.clock_fall = best.clock_fall;
     row.clock_hz = best.clock_hz;
     for (const SweepPoint& point : points) row.probes.push_back(point.probe);
     const bool lone_latency = best.resource == "latency" && points.size() == 1;
@@ -258,6 +263,21 @@ void check_quiet(std::vector<Ceiling>& ceilings, const std::vector<Benchmark>& r
     if (looked) {
       flag(ceiling, "not-quiet",
            fmt::format("fewer than {} samples in quiet moments", kFewestQuiet));
+    }
+  }
+}
+
+void check_steadiness(std::vector<Ceiling>& ceilings) {
+  for (Ceiling& row : ceilings) {
+    if (hidden(ceilings, row)) continue;
+    if (row.clock_fall > kClockMoved) {
+      flag(row, "clock-moved",
+           fmt::format("the clock fell by {:.0f} % between samples", 100 * row.clock_fall));
+    }
+    if (row.relative_mad > kDisagreement) {
+      flag(row, "samples-disagree",
+           fmt::format("samples lie {:.0f} % off their median, in the median",
+                       100 * row.relative_mad));
     }
   }
 }
@@ -404,6 +424,7 @@ Ceilings ceilings_from(const std::vector<Benchmark>& all, const CeilingContext& 
     check_theory(row);
   }
   check_quiet(out.rows, rows);
+  check_steadiness(out.rows);
   check_order(out.rows);
   return out;
 }

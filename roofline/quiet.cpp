@@ -57,8 +57,18 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
   }
 }
 
-double paired_ratio(const Benchmark& row, const Benchmark& other) {
-  if (!row.gated() || !other.gated()) return median(other.times_s) / median(row.times_s);
+double clock_fall(const Benchmark& row, bool quiet_only) {
+  double low = kUnknownNumber, high = kUnknownNumber;
+  for (std::size_t i = 0; i < row.beside.size(); ++i) {
+    if (quiet_only && i < row.quiet_at.size() && !row.quiet_at[i]) continue;
+    low = std::fmin(low, row.beside[i].clock_hz);
+    high = std::fmax(high, row.beside[i].clock_hz);
+  }
+  return 1 - low / high;
+}
+
+std::vector<double> paired_ratios(const Benchmark& row, const Benchmark& other) {
+  if (!row.gated() || !other.gated()) return {median(other.times_s) / median(row.times_s)};
   std::vector<double> ratios;
   const std::size_t pairs = std::min(row.lived_times_s.size(), other.lived_times_s.size());
   for (std::size_t i = 0; i < pairs; ++i) {
@@ -66,7 +76,12 @@ double paired_ratio(const Benchmark& row, const Benchmark& other) {
       ratios.push_back(other.lived_times_s[i] / row.lived_times_s[i]);
     }
   }
-  return ratios.size() >= std::min(kFewestQuiet, pairs) ? median(ratios) : kUnknownNumber;
+  if (ratios.size() < std::min(kFewestQuiet, pairs)) ratios.clear();
+  return ratios;
+}
+
+double paired_ratio(const Benchmark& row, const Benchmark& other) {
+  return median(paired_ratios(row, other));
 }
 
 }  // namespace roofline

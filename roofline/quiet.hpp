@@ -28,6 +28,13 @@ inline constexpr double kQuietMemory = 0.70;
 /// With fewer quiet samples than this the benchmark is reported as lived, and said so.
 inline constexpr std::size_t kFewestQuiet = 3;
 
+/// A clock that moves by more between the samples that count, or between a kernel and its roof, is
+/// part of the result. Medians of runs on the reference host lie within 8 %.
+inline constexpr double kClockMoved = 0.10;
+/// Median absolute deviation of the samples that count, of their median: more, and they tell of
+/// several things. On the reference host one row in twenty is beyond.
+inline constexpr double kDisagreement = 0.15;
+
 /// Leaves only quiet samples in each row's times_s, if there are kFewestQuiet of them or all are;
 /// sets quiet_samples and quiet_at. What a row does not carry rejects nothing: a user's own rows
 /// stay whole.
@@ -35,9 +42,16 @@ inline constexpr std::size_t kFewestQuiet = 3;
 /// it a run of which not one moment in ten was quiet looks quiet.
 void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle = kUnknownNumber);
 
-/// How many times as long as `row` another one takes: the median over the pairs of samples, which
-/// were neighbours in time, of which both are quiet, so that both sides have the same windows. NaN
-/// with fewer pairs than kFewestQuiet. Of the medians where there were no windows.
+/// How far below the highest clock beside a sample the lowest one was, as a share; of the quiet
+/// samples, or of all. NaN where no clock is known.
+double clock_fall(const Benchmark& row, bool quiet_only);
+
+/// How many times as long as `row` another one takes: of each pair of samples, which were
+/// neighbours in time, of which both are quiet, so that both sides have the same windows. Empty
+/// with fewer pairs than kFewestQuiet. Of the medians, as one, where there were no windows.
+std::vector<double> paired_ratios(const Benchmark& row, const Benchmark& other);
+
+/// Their median; NaN without any.
 double paired_ratio(const Benchmark& row, const Benchmark& other);
 
 }  // namespace roofline

@@ -26,6 +26,7 @@
 #include "roofline/report.hpp"
 #include "roofline/roofs.hpp"
 #include "roofline/run_plan.hpp"
+#include "roofline/statistics.hpp"
 #include "roofline/summary.hpp"
 #include "roofline/trace.hpp"
 
@@ -40,7 +41,7 @@ namespace fs = std::filesystem;
 struct Effort {
   int rounds, repetitions;
   double budget_s;  ///< 0: no bound, every sample gets longest_sample_s
-  double rounds_s;  ///< for further rounds in want of quiet samples
+  double rounds_s;  ///< for further rounds in want of quiet samples that agree
   double again_s;   ///< for doubtful ceilings
   double shortest_sample_s, longest_sample_s;
 };
@@ -237,15 +238,18 @@ class Runner {
     return parse_bench_json(file_text(rows), "its JSON").benchmarks;
   }
 
-  /// Whether a benchmark of the group at work lacks quiet samples, as far as can be told by now.
-  /// Of probes, which are not compared with each other, only those stay in `units`.
+  /// Whether a benchmark of the group at work lacks quiet samples, as far as can be told by now, or
+  /// has some that disagree. Of probes, which are not compared with each other, only those stay in
+  /// `units`.
   bool keep_disturbed(std::vector<Unit>& units) const {
     std::vector<Benchmark> all = benchmarks_so_far();
     const std::size_t own = all.size();
     all.insert(all.end(), seen_.begin(), seen_.end());
     set_disturbed_apart(all, machine_.issue_per_cycle);
     all.resize(own);
-    std::erase_if(all, [](const Benchmark& row) { return !row.gated() || row.quiet(); });
+    std::erase_if(all, [](const Benchmark& row) {
+      return (!row.gated() || row.quiet()) && !(relative_mad(row.times_s) > kDisagreement);
+    });
     if (all.empty()) return false;
     if (is_probe(all.front()) && all.front().roof_of.empty()) {
       std::set<std::string> names;

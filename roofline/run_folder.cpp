@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -34,6 +36,24 @@ void make_folders(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) throw BadInput(fmt::format("cannot create {}: {}", path.string(), error.message()));
+}
+
+constexpr std::string_view kStart = ".start.";  // and the process id
+
+/// What runs left that were killed before their folder had its name. One at work holds its lock.
+void remove_dead_starts(const fs::path& machine) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(machine, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kStart)) continue;
+    const int pid = std::atoi(name.c_str() + kStart.size());
+    if (pid <= 0 || ::kill(pid, 0) == 0 || errno != ESRCH) continue;
+    // Its process may be one of another container, whose ids are not ours.
+    const int lock = ::open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock < 0) continue;
+    if (::flock(lock, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
+    ::close(lock);
+  }
 }
 
 }  // namespace
@@ -88,7 +108,8 @@ RunFolder RunFolder::create(const fs::path& root, const std::string& machine,
                             const RunSettings& settings, std::string_view machine_json) {
   make_folders(root / machine);
   // Made whole under a name that nobody looks at: a killed start leaves no half results folder.
-  const fs::path early = root / machine / fmt::format(".start.{}", ::getpid());
+  remove_dead_starts(root / machine);
+  const fs::path early = root / machine / fmt::format("{}{}", kStart, ::getpid());
   make_folders(early);
   RunFolder folder(early, settings);
   const auto started = [&] {

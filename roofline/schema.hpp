@@ -40,8 +40,8 @@ inline constexpr Column kCeilingsColumns[] = {
     {"advertised_source", "", "where it is stated"},
     {"fraction_of_advertised", "1", "measured / advertised"},
     {"verdict", "",
-     "ok, or what is wrong, joined by +: no-plateau, not-quiet, above-theory, "
-     "out-of-order, below-kernel"},
+     "ok, or what is wrong, joined by +: no-plateau, not-quiet, clock-moved, samples-disagree, "
+     "above-theory, out-of-order, below-kernel"},
     {"cause", "", "the verdict in words; empty when ok"},
 };
 
@@ -112,7 +112,9 @@ inline constexpr Column kRooflineColumns[] = {
     {"achieved_flops_per_s", "FLOP/s", "flops / time_s"},
     {"achieved_bytes_per_s", "bytes/s", "bytes / time_s"},
     {"roof", "", "the ceilings row that limits this row: resource/level or dtype/operation/unit"},
-    {"roof_flops_per_s", "FLOP/s", "min(C, intensity x W) with this row's level"},
+    {"roof_flops_per_s", "FLOP/s",
+     "min(C, intensity x W) with this row's level; W of DRAM is the probe's that was measured "
+     "beside the row, where there is one"},
     {"ridge_intensity", "FLOP/byte", "C / W"},
     {"bound_by", "", "compute, launch or the level with the largest time, over all levels"},
     {"t_lower_s", "s",
@@ -128,8 +130,9 @@ inline constexpr Column kRooflineColumns[] = {
      "its time / this one's, median over the pairs of samples, neighbours in time, that are both "
      "quiet; above 1 this one is faster; empty with fewer than 3 pairs"},
     {"verdict", "",
-     "ok; not-quiet: too few samples in quiet moments, so all of them count; at-roof: above 1 "
-     "within the uncertainty (3 % of clock, both intervals, 10 % in all); "
+     "ok; not-quiet: too few samples in quiet moments, so all of them count; samples-disagree: "
+     "they lie 15 % off their median; clock-moved: by 10 % between samples, or against the roof's; "
+     "at-roof: above 1 within the uncertainty (3 % of clock, both intervals, 10 % in all); "
      "above-roof: beyond it, not to be plotted; "
      "impossible: faster than t_lower_s because of another row of this benchmark; no-roof: a "
      "ceiling it needs is not known"},

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -22,11 +23,29 @@ Finding held_against(const char* name, const char* what, double seen, double adv
   return out;
 }
 
+/// A run measures one GPU: a box of eight is not passed by one of them.
+Finding other_gpus(const Box& box) {
+  Finding out{Grade::kPass, "other-gpus", "GPUs of the box", {}};
+  if (box.gpus.size() < 2) return out;
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < box.gpus.size(); ++i) {
+    if (i != box.gpu_index) others.push_back(fmt::format("{} ({})", i, box.gpus[i]));
+  }
+  const std::string measured = box.gpu_index
+                                   ? fmt::format("GPU {} was measured", *box.gpu_index)
+                                   : std::string("a slice was measured, which GPU's is not known");
+  out.grade = Grade::kNote;
+  out.text = fmt::format("{}; nothing is said of {}: roofline run --gpu picks another", measured,
+                         fmt::join(others, ", "));
+  return out;
+}
+
 std::vector<Finding> audit_gpu(const Box& box) {
   std::vector<Finding> out;
   const auto limit = [](const char* name) { return Thresholds::get().limit(name); };
   const specs::Chip none;
   const specs::Chip& chip = box.chip ? *box.chip : none;
+  out.push_back(other_gpus(box));
   out.push_back(held_against("fewer-sms", "SMs", box.gpu_sms, chip.sms, limit("unit_share"), "",
                              {"gpu/compute", "gpu/bandwidth"}));
   out.push_back(held_against("narrower-bus", "memory bus bits", box.gpu.number("/memory_bus_bits"),
@@ -34,7 +53,8 @@ std::vector<Finding> audit_gpu(const Box& box) {
   out.push_back(held_against("less-gpu-memory", "GPU memory", box.gpu.number("/memory_bytes"),
                              chip.memory_bytes, limit("memory_share"), "B", {}));
 
-  const auto mig = box.gpu.flag("/mig");
+  // A slice has no index of its own.
+  const auto mig = box.gpu_index ? box.gpu.flag("/mig") : std::optional(true);
   out.push_back({!mig   ? Grade::kUnknown
                  : *mig ? Grade::kFail
                         : Grade::kPass,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
@@ -43,14 +44,23 @@ TraceFacts read_trace(const fs::path& file, const std::string& device) {
 }
 
 /// Index among the machine's GPUs of the one that was measured: the first, unless run.json names
-/// another by its index.
-std::size_t gpu_index(const fs::path& folder) {
+/// another. Empty if that is a slice of one of several (MIG), which has no index.
+std::optional<std::size_t> measured_gpu(const fs::path& folder, std::size_t gpus) {
   const fs::path file = folder / "run.json";
   if (!fs::exists(file)) return 0;
   const std::string choice = Facts(read_json(file), file.string()).text("/gpu");
-  const bool index = !choice.empty() && choice.size() <= 4 &&
-                     choice.find_first_not_of("0123456789") == std::string::npos;
-  return index ? std::stoul(choice) : 0;
+  if (gpus == 1 || choice.empty()) return 0;
+  if (choice.size() > 4 || choice.find_first_not_of("0123456789") != std::string::npos) return {};
+  return std::stoul(choice);
+}
+
+/// Names of the machine's GPUs.
+std::vector<std::string> gpus_of(const Facts& machine) {
+  std::vector<std::string> out(machine.size("/gpu/devices").value_or(0));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = machine.text(fmt::format("/gpu/devices/{}/name", i));
+  }
+  return out;
 }
 
 double sms_seen(const fs::path& folder) {
@@ -102,13 +112,16 @@ Box read_box(const fs::path& folder) {
   box.ceilings = read_ceilings(folder / "ceilings.csv");
   box.cpu_trace = read_trace(folder / "trace.csv", "cpu");
   if (!box.has("gpu")) return box;
-  const std::size_t index = gpu_index(folder);
+  box.gpus = gpus_of(box.machine);
+  box.gpu_index = measured_gpu(folder, box.gpus.size());
+  box.gpu_sms = sms_seen(folder);
+  if (!box.gpu_index) return box;
+  const std::size_t index = *box.gpu_index;
   const std::string pointer = fmt::format("/gpu/devices/{}", index);
   if (const json gpu = box.machine.at(pointer); !gpu.is_null()) {
     box.gpu = Facts(gpu, fmt::format("{}: gpu.devices[{}]", machine.string(), index));
     box.chip = specs::chip_of_device(box.gpu.text("/name"));
   }
-  box.gpu_sms = sms_seen(folder);
   box.gpu_trace =
       read_trace(folder / "trace.csv", index == 0 ? "gpu" : fmt::format("gpu{}", index));
   return box;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,12 @@ struct TraceFacts {
 
 struct Box {
   std::string folder;
-  Facts machine;                      ///< machine.json
-  Facts gpu;                          ///< of it, the GPU that was measured; empty if there is none
-  const specs::Chip* chip = nullptr;  ///< that GPU as advertised; nullptr if it is not known
-  double gpu_sms = kUnknownNumber;    ///< as the bench programs saw it
+  Facts machine;                         ///< machine.json
+  std::vector<std::string> gpus;         ///< names of all that the machine has
+  std::optional<std::size_t> gpu_index;  ///< of the one that was measured; empty if none is known
+  Facts gpu;                             ///< what machine.json has of that one
+  const specs::Chip* chip = nullptr;     ///< that GPU as advertised; nullptr if it is not known
+  double gpu_sms = kUnknownNumber;       ///< as the bench programs saw it
   std::vector<Ceiling> ceilings;
   TraceFacts cpu_trace, gpu_trace;
 

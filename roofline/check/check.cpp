@@ -73,7 +73,7 @@ Report check(const Box& box, const std::vector<Box>& others) {
       }
     }
   }
-  if (box.has("gpu") && !box.chip) {
+  if (box.gpu_index && !box.chip) {
     out.notes.push_back(
         fmt::format("nothing is known to be advertised for the GPU '{}'", box.gpu.text("/name")));
   }

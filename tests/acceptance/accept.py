@@ -10,6 +10,10 @@
       slowed kernels are found, and what else is told. Build that program first, with
       `cmake --build build --target slowed_bench_dot`.
 
+  accept.py live-faults --bin build/bin --out OUT
+      Two faults of this machine's own making: a run that may use one core, and one beside as many
+      busy processes as there are cores. Does `roofline check` name them?
+
 Each keeps its runs under OUT and, called again, goes on with those that are there. Exit code 1 if
 the target is missed, 2 for bad usage or a run that fails.
 """
@@ -22,7 +26,13 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+
+def give_up(words):
+    print(words, file=sys.stderr)
+    sys.exit(2)
 
 
 def run(command, **environment):
@@ -30,7 +40,7 @@ def run(command, **environment):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                           env={**os.environ, **environment})
     if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stderr}")
+        give_up(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stderr}")
     return done.stdout
 
 
@@ -171,17 +181,58 @@ def slowed_kernel(options):
     return 0 if found >= 0.9 * options.trials and not same else 1
 
 
+def names_found(roofline, folder):
+    """What `check` found, worst first; its exit code 1 stands for a FAIL."""
+    done = subprocess.run([roofline, "check", folder, "--json"], capture_output=True, text=True)
+    if done.returncode > 1:
+        give_up(done.stderr)
+    return [(f["grade"], f["name"], f["text"]) for f in json.loads(done.stdout)["findings"]
+            if f["grade"] in ("FAIL", "WARN")]
+
+
+def live_faults(options):
+    roofline = options.bin / "roofline"
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        give_up("live-faults: one core is all there is, none can be taken away")
+    command = [roofline, "run", "--quick", "--device", "cpu", "--filter", options.filter or "^fma_peak"]
+    os.sched_setaffinity(0, cpus[:1])
+    run(command + ["--out", options.out / "one-core"])
+    os.sched_setaffinity(0, cpus)
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in cpus]
+    try:
+        time.sleep(options.seconds)  # until the load average, one of a minute, tells
+        run(command + ["--out", options.out / "busy"])
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    missed = 0
+    for fault, wanted in (("one-core", "fewer-cores"), ("busy", "other-processes")):
+        found = names_found(roofline, finished(options.out / fault)[-1])
+        named = any(name == wanted for _, name, _ in found)
+        missed += not named
+        print(f"{fault}: {wanted} {'named' if named else 'MISSED'}")
+        for grade, name, text in found:
+            print(f"    {grade} {name}: {text}")
+    return 1 if missed else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, runs in (("same-build", 21), ("slowed-kernel", 12)):
+    for name, runs in (("same-build", 21), ("slowed-kernel", 12), ("live-faults", 0)):
         command = commands.add_parser(name)
         command.add_argument("--bin", type=Path, required=True, help="folder of roofline and bench_*")
         command.add_argument("--out", type=Path, required=True, help="where the runs go")
-        command.add_argument("--runs", type=int, default=runs, help=f"runs, a side ({runs})")
         command.add_argument("--filter", help="only these benchmarks, as of roofline run")
-        if name == "same-build":
+        if runs > 0:
+            command.add_argument("--runs", type=int, default=runs, help=f"runs, a side ({runs})")
+        if name == "live-faults":
+            command.add_argument("--seconds", type=float, default=45,
+                                 help="of load before the run (45)")
+        elif name == "same-build":
             command.add_argument("--device", default="cpu", help="cpu, gpu or all (cpu)")
             command.add_argument("--full", type=Path, help="a full run to hold the ceilings against")
         else:
@@ -189,9 +240,10 @@ def main():
             command.add_argument("--trials", type=int, default=10, help="trials (10)")
             command.add_argument("--kernel", action="append", help="slow this one; may be repeated")
     options = parser.parse_args()
-    if options.runs < 2:
+    if getattr(options, "runs", 2) < 2:
         parser.error("--runs: at least 2")
-    return same_build(options) if options.command == "same-build" else slowed_kernel(options)
+    return {"same-build": same_build, "slowed-kernel": slowed_kernel,
+            "live-faults": live_faults}[options.command](options)
 
 
 if __name__ == "__main__":

@@ -41,5 +41,11 @@ says found '^trial 1: dot/scalar/f32/N:1000/temp:warm/threads:1 FOUND, B/A 0.952
 says found '^2 of 2 slowed kernels found'
 accept missed 1 "${slowed[@]}" --slowed bin/bench_dot --out missed --runs 2
 says missed '^0 of 2 slowed kernels found'
+# How busy the machine is cannot be known here; that it may use one core can.
+if [ "$(nproc)" -gt 1 ]; then
+  python3 "$here/accept.py" live-faults --bin bin --out live --seconds 0 >live.txt 2>live.err
+  says live '^one-core: fewer-cores named'
+  says live '^busy: other-processes (named|MISSED)'
+fi
 accept bad 2 same-build --bin bin --out out --runs 1
 exit $failed

@@ -6,6 +6,8 @@ FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a ben
   crash, hang, garbage (not JSON), truncated, nocounters, nan, exit3, silent (no row): the process
   wrong (error row, exit code 1), skip (error row, exit code 0): the row
   shared: all samples but the first take twice as long, and their windows say that a core was shared
+  scatter: the time of every third sample is half as long again, of every other third twice as long
+  clock: the clock falls by a fifth from sample to sample, and rises again
   low: a hundredth of the speed; lowonce: in the first process only (counted in FAKE_STATE)
 FAKE_SLEEP=<seconds> is how long each process takes. FAKE_LIST=garbage|crash spoils --list.
 FAKE_GPU=<why it cannot run> lists a GPU kernel too; % in it stands for CUDA_VISIBLE_DEVICES.
@@ -176,6 +178,10 @@ def main():
                     disturbed = repetition > 0
                     made["real_time"] *= 2 if disturbed else 1
                     made["issue_per_cycle"] = 0.1 if disturbed else 9.0
+                if mode == "scatter":
+                    made["real_time"] *= 1 + (repetition % 3) / 2
+                if mode == "clock" and repetition % 2:
+                    made["clock_hz"] *= 0.8
                 if mode == "nocounters":
                     del made["flops"]
                 if mode == "nan":

@@ -71,6 +71,7 @@ struck() {
 begin=$(now)
 FAKE_SLEEP=0.02 "$roofline" run --bin bin --out out/whole --device cpu >out.txt 2>err.txt || fail "whole: $(cat err.txt)"
 whole=$(($(now) - begin))
+machine=$(ls out/whole)
 
 # Every second folder is struck a second time, while it is being resumed; each tenth blow is SIGINT.
 blows=0 late=0 unborn=0 again=0 partial=0 number=0
@@ -100,6 +101,15 @@ done
 echo "$blows blows within $whole ms, seed $seed: $partial on a part of the groups, $again on a resumed" \
   "run, $unborn before there was a folder; $late more came after the end"
 
+# What a run leaves that is killed before its folder has a name goes with the next one; that of a
+# process which is still there stays. Process ids end at 4194304.
+mkdir -p "out/starts/$machine/.start.4194305/bench" "out/starts/$machine/.start.$$"
+echo '{' >"out/starts/$machine/.start.4194305/machine.json"
+"$roofline" run --bin bin --out out/starts --device cpu --filter fma_peak >out.txt 2>err.txt ||
+  fail "starts: $(cat err.txt)"
+[ "$(ls -A "out/starts/$machine" | grep start)" = ".start.$$" ] ||
+  fail "starts: $(ls -A "out/starts/$machine" | tr '\n' ' ')"
+
 # A disk that is full at some moment.
 mkdir full
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k tmpfs full 2>/dev/null; then
@@ -107,7 +117,8 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k tmpfs full 2>/dev/null; th
   disks=0 refused=0
   while [ $disks -lt $((kills / 5 + 1)) ]; do
     disks=$((disks + 1))
-    kilobytes=$((16 + $(below 280)))
+    kilobytes=$((16 + $(below 280))) # full while it is measured
+    [ $((disks % 2)) -eq 0 ] && kilobytes=$((400 + $(below 1200))) # while it is drawn
     rm -rf full/*
     mount -o remount,size=${kilobytes}k full
     "$roofline" run --bin bin --out full --device cpu >out.txt 2>err.txt
@@ -124,7 +135,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k tmpfs full 2>/dev/null; th
     mount -o remount,size=8m full
     completes "${folder%/}" "disk of $kilobytes kB"
   done
-  echo "$disks disks of 16 to 295 kB, $refused of them too small"
+  echo "$disks disks of 16 to 1599 kB, $refused of them too small"
   umount full && mounted=
 else
   echo 'SKIPPED: full disks (cannot mount a tmpfs here)'

@@ -257,4 +257,15 @@ check "$folder" "any(r['verdict'] == 'above-roof' for r in csv('roofline.csv'))"
 before=$(ls "$folder"bench)
 "$roofline" run --bin bin --resume "$folder" >out.txt 2>err.txt || fail 'resume of a run with a doubtful roof'
 [ "$before" = "$(ls "$folder"bench)" ] || fail 'a finished run was measured again for its doubtful roof'
+
+# Whatever else casts doubt on a ceiling is named, and the ceiling measured twice more. A copy is no
+# kernel's roof, so that each has one reason: L1's low makes L2 faster than L1, L2's has no plateau.
+faults=scatter:fma_peak/scalar,clock:chase
+for size in 4096 8192 16384 24576; do faults+=,low:copy/size:$size/threads:1; done
+FAKE_FAULTS=$faults,low:copy/size:131072/threads:2 measure doubt 0 --filter '^(fma_peak|stream|chase)'
+doubted="{(r['resource'], r['level'], r['operation'], r['threads']): r['verdict'] for r in csv('ceilings.csv') if r['verdict'] != 'ok'}"
+check "$folder" "$doubted == {('compute', '', 'fma_peak', t): 'samples-disagree' for t in '12'} | {('latency', l, 'chase', '1'): 'clock-moved' for l in ('L1', 'L2', 'L3', 'DRAM')} | {('bandwidth', 'L2', 'copy', '1'): 'out-of-order', ('bandwidth', 'L2', 'copy', '2'): 'no-plateau'}"
+check "$folder" "{row['round'] for row in bench if 'fma_peak/scalar' in row['name'] and 'attempt' not in row} == {0, 1, 2}"
+check "$folder" "{row['name'].split('/')[0] for row in bench if row.get('attempt') == 2} == {'fma_peak', 'chase', 'stream'}"
+check "$folder" "{row['name'].split('/')[4].split(':')[1] for row in bench if row.get('attempt') == 2 and 'copy' in row['name'] and 'threads:1/' in row['name']} == {'4096', '8192', '16384', '24576', '65536', '131072', '262144'}"
 exit $failed

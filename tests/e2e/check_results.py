@@ -52,7 +52,8 @@ RANGES = {
 }
 MEASURED = {"compute": (1e6, 1e16), "bandwidth": (1e5, 1e14), "latency": (1e-10, 0.3),
             "link": (1e5, 1e13)}  # fmt: skip
-VERDICTS = {"ok", "not-quiet", "at-roof", "above-roof", "impossible", "no-roof"}
+VERDICTS = {"ok", "not-quiet", "clock-moved", "samples-disagree", "at-roof", "above-roof",
+            "impossible", "no-roof"}  # fmt: skip
 LEVEL_ORDER = ("L1", "L2", "L3", "L4", "DRAM", "HBM")
 SLACK = 1.03
 

@@ -339,6 +339,37 @@ TEST(Ceilings, NeverQuietIsSaid) {
   EXPECT_EQ(found.sweep.size(), 2u);
 }
 
+TEST(Ceilings, AClockThatMovedIsNamed) {
+  const auto peak_at = [](double lowest_clock) {
+    Benchmark row = probe("fma_peak", "sm90a_wgmma", "bf16", {}, 1, 1e-6, 1e9, 0);
+    row.device = "gpu";
+    for (Surroundings& beside : row.beside) beside.clock_hz = 1.8e9;
+    row.beside[4].clock_hz = lowest_clock;
+    return ceilings_from({row}, context()).rows.at(0);
+  };
+  EXPECT_EQ(peak_at(1.65e9).verdict, "ok");  // 8 % below
+  EXPECT_EQ(peak_at(1.59e9).verdict, "clock-moved");
+  EXPECT_EQ(peak_at(1.59e9).cause, "the clock fell by 12 % between samples");
+  EXPECT_EQ(peak_at(kUnknownNumber).verdict, "ok");
+}
+
+TEST(Ceilings, SamplesThatDisagreeAreNamed) {
+  const auto peak_of = [](double slow) {
+    Benchmark row = probe("fma_peak", "avx2", "f32", {}, 1, 1e-6, 1e9, 0);
+    row.times_s = {1e-6, slow, 1e-6, slow, 1e-6, slow};
+    row.lived_times_s = row.times_s;
+    return ceilings_from({row}, context()).rows.at(0);
+  };
+  // Off their median of 1.15 by 0.15: 13 %; off one of 1.2 by 0.2: 17 %.
+  EXPECT_EQ(peak_of(1.3e-6).verdict, "ok");
+  EXPECT_EQ(peak_of(1.4e-6).verdict, "samples-disagree");
+  EXPECT_EQ(peak_of(1.4e-6).cause, "samples lie 17 % off their median, in the median");
+  // In a sweep it is the ceiling's own size that counts.
+  auto rows = sweep({{16 * KiB, 190}, {24 * KiB, 200}});
+  rows[1].lived_times_s = {1e-7, 1.4e-7, 1e-7, 1.4e-7, 1e-7, 1.4e-7};
+  EXPECT_EQ(ceilings_from(rows, context()).rows.at(0).verdict, "samples-disagree");
+}
+
 TEST(Ceilings, AProbeBesideAKernelIsNone) {
   auto rows = sweep({{16 * KiB, 190}, {24 * KiB, 200}});
   for (Benchmark& row : rows) row.roof_of = "decode";

@@ -44,6 +44,7 @@ struct Planted {
   unsigned throttle = 0;
   double steal = 0;
   int gpu_sms = 132;
+  json run = json::object();  ///< run.json
 
   json& state(const char* field) { return machine["state"][field]; }
   json& gpu(const char* field) { return machine["gpu"]["devices"][0][field]; }
@@ -70,6 +71,7 @@ struct Planted {
     trace.write(folder / "trace.csv");
     const json context = {{"context", {{"gpu_sms", std::to_string(gpu_sms)}}}};
     write_atomically(folder / "bench/any.json", context.dump());
+    write_atomically(folder / "run.json", run.dump());
   }
 
   Report report() const {
@@ -287,11 +289,42 @@ TEST(Check, WhatAnOldFolderDoesNotTellIsUnknown) {
   box.machine["gpu"]["devices"][0] = bare;
   const Report report = box.report();
   for (const Finding& f : report.findings) {
+    if (f.name == "other-gpus") continue;  // there is one
     const bool in_trace = f.name == "power-cap" || f.name == "thermal" ||
                           f.name == "hardware-slowdown" || f.name == "clock-locked";
     EXPECT_EQ(f.grade, in_trace ? Grade::kPass : Grade::kUnknown) << f.name;
   }
   EXPECT_EQ(report.verdict, Grade::kPass);  // of what is known
+}
+
+TEST(Check, OneGpuOfSeveralIsNotTheBox) {
+  Planted box = healthy_gpu();
+  json& devices = box.machine["gpu"]["devices"];
+  devices.push_back(devices[0]);
+  devices.push_back(devices[0]);
+  devices[1]["power_limit_w"] = 350;
+  devices[2]["name"] = "NVIDIA A100-SXM4-80GB";
+  Report report = box.report();
+  EXPECT_EQ(faults(report), std::vector<std::string>{"other-gpus"});
+  EXPECT_EQ(report.verdict, Grade::kPass);
+  EXPECT_EQ(finding(report, "other-gpus").text,
+            "GPU 0 was measured; nothing is said of 1 (NVIDIA H100 80GB HBM3), 2 "
+            "(NVIDIA A100-SXM4-80GB): roofline run --gpu picks another");
+
+  box.run = {{"gpu", "1"}};
+  report = box.report();
+  EXPECT_EQ(finding(report, "power-limit-lowered").grade, Grade::kWarn);
+  EXPECT_TRUE(finding(report, "other-gpus")
+                  .text.starts_with("GPU 1 was measured; nothing is said "
+                                    "of 0 (NVIDIA H100 80GB HBM3), 2 ("));
+
+  box.run = {{"gpu", "MIG-5c1f"}};
+  report = box.report();
+  EXPECT_EQ(finding(report, "mig").grade, Grade::kFail);
+  EXPECT_EQ(finding(report, "power-limit-lowered").grade, Grade::kUnknown);
+  EXPECT_TRUE(finding(report, "other-gpus")
+                  .text.starts_with("a slice was measured, which GPU's is "
+                                    "not known; nothing is said of 0 ("));
 }
 
 TEST(Check, AGpuThatNobodyKnowsIsUnknown) {

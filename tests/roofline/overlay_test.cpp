@@ -119,6 +119,34 @@ TEST(Overlay, TheIntervalsOfPointAndCeilingCount) {
   EXPECT_EQ(overlay(rows, limits)[0].verdict, "above-roof");
 }
 
+TEST(Overlay, AClockThatMovedIsNamed) {
+  auto limits = ceilings();
+  limits[0].clock_hz = 3e9;
+  std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}}, 20e-3)};
+  const auto verdict = [&] { return overlay(rows, limits).at(0).verdict; };
+  rows[0].clock_hz = 2.75e9;  // 8 % below its roof's
+  EXPECT_EQ(verdict(), "ok");
+  rows[0].clock_hz = 2.65e9;
+  EXPECT_EQ(verdict(), "clock-moved");
+  rows[0].clock_hz = 3e9;
+  rows[0].beside.resize(3, {.clock_hz = 3e9});
+  EXPECT_EQ(verdict(), "ok");
+  rows[0].beside[1].clock_hz = 2.65e9;
+  EXPECT_EQ(verdict(), "clock-moved");
+  rows[0].times_s = {9.9e-3};  // what is above its roof is the graver fault
+  EXPECT_EQ(verdict(), "at-roof");
+  rows[0].times_s = {9e-3};
+  EXPECT_EQ(verdict(), "above-roof");
+}
+
+TEST(Overlay, SamplesThatDisagreeAreNamed) {
+  std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}}, 1)};
+  rows[0].times_s = {20e-3, 26e-3, 20e-3, 26e-3};  // off 23 by 3: 13 %
+  EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "ok");
+  rows[0].times_s = {20e-3, 28e-3, 20e-3, 28e-3};  // off 24 by 4: 17 %
+  EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "samples-disagree");
+}
+
 TEST(Overlay, FasterThanAnotherLevelAllowsIsImpossible) {
   // L1 and compute would allow it, DRAM (400 us) does not.
   const std::vector<Benchmark> rows = {kernel(2e6, {{"L1", 8e6}, {"DRAM", 8e6}}, 300e-6)};
@@ -274,6 +302,21 @@ TEST(Overlay, OnlyMomentsThatWereQuietOnBothSidesTellOfTheMemoryBeside) {
   EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].fraction_of_roof, 0.5);
   rows[1].quiet_at[2] = false;  // two pairs are too few: the ceiling, 400 us of 1.5 ms
   EXPECT_NEAR(overlay(rows, ceilings())[0].fraction_of_roof, 0.4 / 1.5, 1e-9);
+}
+
+TEST(Overlay, AboveTheMemoryBesideIsNotAboveTheCeiling) {
+  // 8e6 bytes in 600 us; the probe beside says 800 us, the ceiling 400 us.
+  std::vector<Benchmark> rows = {kernel(2e6, {{"DRAM", 8e6}}, 600e-6),
+                                 kernel(0, {{"DRAM", 10e6}}, 1e-3)};
+  rows[1].kernel = "stream";
+  rows[1].roof_of = "a";
+  EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "above-roof");
+  EXPECT_EQ(overlay(rows, ceilings())[0].times_its_ceiling, 0);
+  // The probe 200 us, the ceiling 400 us, the kernel 250 us: the other way round.
+  rows[0].times_s = {250e-6};
+  rows[1].times_s = {250e-6};
+  EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "ok");
+  EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].times_its_ceiling, 1.6);
 }
 
 TEST(Overlay, ProbesAreNoKernels) {
