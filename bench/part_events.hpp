@@ -60,8 +60,7 @@ class PartEvents {
   kernels::cuda::GpuProblem& problem_;
   cudaStream_t stream_;
   std::vector<Event> events_;
-  std::vector<std::size_t>
-      ends_;  ///< the part that ends at each event; of the first one no meaning
+  std::vector<std::size_t> ends_;  ///< the part that ends at each event but the first
 };
 
 }  // namespace bench

@@ -206,6 +206,7 @@ class Decode final : public Problem {
                         kScaled<C> ? cache.v_scale.data() + row : nullptr});
     }
     const auto& attend = *static_cast<const attention::Kernel*>(choice_.attend->table);
+    // Values are about 1; an int8 kernel may round queries and weights beyond fp32.
     return check_attention<C>(s, layer, stack_.q.data(), stack_.attended.data(), tokens,
                               1e-4 + (kScaled<C> ? 100 * attend.s8_rounding : 0), case_.threads);
   }
