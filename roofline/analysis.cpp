@@ -12,14 +12,16 @@
 namespace roofline {
 namespace {
 
-/// The point furthest above each roof, by device and the roof's id.
+/// The point furthest above each ceiling, by device and the ceiling's id.
 std::map<std::pair<std::string, std::string>, const Point*> points_above(
     const std::vector<Point>& points) {
   std::map<std::pair<std::string, std::string>, const Point*> out;
   for (const Point& point : points) {
-    if (point.verdict != "above-roof") continue;
+    if (point.times_its_ceiling == 0) continue;
     const auto [found, fresh] = out.try_emplace({point.benchmark->device, point.roof}, &point);
-    if (!fresh && point.fraction_of_roof > found->second->fraction_of_roof) found->second = &point;
+    if (!fresh && point.times_its_ceiling > found->second->times_its_ceiling) {
+      found->second = &point;
+    }
   }
   return out;
 }
@@ -38,7 +40,7 @@ Analysis analyze_folder(const std::filesystem::path& folder, const CeilingContex
     if (found == above.end() || !is_roof(ceiling)) continue;
     flag(ceiling, "below-kernel",
          fmt::format("{} is {:.1f} % above it", found->second->benchmark->name,
-                     100 * (found->second->fraction_of_roof - 1)));
+                     100 * (found->second->times_its_ceiling - 1)));
   }
   return out;
 }

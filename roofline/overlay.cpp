@@ -71,9 +71,21 @@ double attainable(double intensity, double compute, double bandwidth) {
   return attainable_flops_per_s(intensity, compute, bandwidth);
 }
 
+/// A roof's rate, and how many times as high it may be: the upper end of its interval over it.
+struct Rate {
+  double value = kUnknownNumber, uncertainty = 1;
+};
+
+Rate rate_of(const Ceiling* roof) {
+  if (!roof) return {};
+  const double high = std::isnan(roof->measured_high) ? roof->value() : roof->measured_high;
+  return {roof->value(), high / roof->value()};
+}
+
 struct LevelTime {
   const Ceiling* roof = nullptr;
-  double bandwidth = kUnknownNumber, seconds = kUnknownNumber;
+  Rate rate;
+  double seconds = kUnknownNumber;
 };
 
 /// Of each file, the probe of the main memory that was measured beside its benchmarks; the fastest
@@ -89,15 +101,19 @@ std::map<std::string, const Benchmark*> probes_beside(const std::vector<Benchmar
 }
 
 /// Bytes/s of the main memory while `row` was measured: of the probe beside it, in the pairs of
-/// samples that are quiet on both sides. NaN if they are too few.
-double memory_beside(const Benchmark& row, const Benchmark* probe) {
-  if (!probe) return kUnknownNumber;
-  return probe->bytes / (paired_ratio(row, *probe) * median(row.times_s));
+/// samples that are quiet on both sides. Unknown if they are too few.
+Rate memory_beside(const Benchmark& row, const Benchmark& probe) {
+  const auto ratios = paired_ratios(row, probe);
+  if (ratios.empty()) return {};
+  const auto interval = median_interval(ratios);
+  const double ratio = median(ratios);
+  const double least = interval ? interval->first : *std::min_element(ratios.begin(), ratios.end());
+  return {probe.bytes / (ratio * median(row.times_s)), ratio / least};
 }
 
-/// The points of one benchmark. `memory`: bytes/s of the main memory beside it, NaN if unknown.
+/// The points of one benchmark. `memory`: the main memory beside it, if known.
 std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& ceilings,
-                             double memory) {
+                             const Rate& memory) {
   Point common;
   common.benchmark = &row;
   common.time_s = median(row.times_s);
@@ -118,13 +134,11 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
   bool all_known = compute_known;
   for (const auto& [level, bytes] : row.level_bytes) {
     LevelTime time{.roof = bandwidth_roof(row, level, ceilings)};
-    if (time.roof) {
-      const bool beside = level == "DRAM" && !std::isnan(memory);
-      time.bandwidth = beside ? memory : time.roof->value();
-    }
-    time.seconds = bytes > 0 ? bytes / time.bandwidth : 0;
+    const bool beside = time.roof && level == "DRAM" && !std::isnan(memory.value);
+    time.rate = beside ? memory : rate_of(time.roof);
+    time.seconds = bytes > 0 ? bytes / time.rate.value : 0;
     all_known = all_known && !std::isnan(time.seconds);
-    work.levels.push_back({level, bytes, time.bandwidth});
+    work.levels.push_back({level, bytes, time.rate.value});
     times.push_back(time);
   }
   if (all_known) {
@@ -137,14 +151,13 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
 
   // What the comparison is worth: the point's own interval, the ceiling's, and the clock.
   const double slowest = std::isnan(common.time_high_s) ? common.time_s : common.time_high_s;
-  const auto beyond = [&](double seconds, const Ceiling* roof) {
-    if (!roof) return false;
-    const double high = std::isnan(roof->measured_high) ? roof->value() : roof->measured_high;
-    return slowest * (1 + kClockUncertainty) < seconds * roof->value() / high ||
+  const auto beyond = [&](double seconds, const Rate& rate) {
+    return slowest * (1 + kClockUncertainty) < seconds / rate.uncertainty ||
            common.time_s * (1 + kLargestUncertainty) < seconds;
   };
-  bool impossible = beyond(t_math, compute) || slowest * (1 + kClockUncertainty) < t_launch;
-  for (const LevelTime& time : times) impossible = impossible || beyond(time.seconds, time.roof);
+  const Rate peak = rate_of(compute);
+  bool impossible = beyond(t_math, peak) || slowest * (1 + kClockUncertainty) < t_launch;
+  for (const LevelTime& time : times) impossible = impossible || beyond(time.seconds, time.rate);
 
   const double fall = clock_fall(row, row.quiet());
   const auto clock_moved = [&](const Ceiling* roof) {
@@ -173,23 +186,27 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
       point.roof = time.seconds > t_math ? time.roof->id() : compute->id();
       point.t_upper_s = t_math + time.seconds;
       if (compute && time.roof) {
-        point.ridge_intensity = ridge_intensity(compute->value(), time.bandwidth);
+        point.ridge_intensity = ridge_intensity(compute->value(), time.rate.value);
         point.theory_roof_flops_per_s =
             attainable(point.intensity, compute->theory_at_clock, time.roof->theory_at_clock);
         point.advertised_roof_flops_per_s =
             attainable(point.intensity, compute->advertised, time.roof->advertised);
       }
     }
-    const Ceiling* limit = time.seconds > t_math ? time.roof : compute;
-    const bool above = known && beyond(std::max(time.seconds, t_math), limit);
-    point.verdict = !known                        ? "no-roof"
-                    : above                       ? "above-roof"
-                    : impossible                  ? "impossible"
-                    : point.fraction_of_roof > 1  ? "at-roof"
-                    : clock_moved(limit)          ? "clock-moved"
-                    : row.gated() && !row.quiet() ? "not-quiet"
-                    : disagree                    ? "samples-disagree"
-                                                  : "ok";
+    const bool by_level = time.seconds > t_math;
+    const bool above = known && (by_level ? beyond(time.seconds, time.rate) : beyond(t_math, peak));
+    // The ceiling's own time, which is another one where the main memory was measured beside.
+    const double t_ceiling = by_level && time.roof ? bytes / time.roof->value() : t_math;
+    const Rate ceiling = by_level ? rate_of(time.roof) : peak;
+    if (known && beyond(t_ceiling, ceiling)) point.times_its_ceiling = t_ceiling / common.time_s;
+    point.verdict = !known                                        ? "no-roof"
+                    : above                                       ? "above-roof"
+                    : impossible                                  ? "impossible"
+                    : point.fraction_of_roof > 1                  ? "at-roof"
+                    : clock_moved(by_level ? time.roof : compute) ? "clock-moved"
+                    : row.gated() && !row.quiet()                 ? "not-quiet"
+                    : disagree                                    ? "samples-disagree"
+                                                                  : "ok";
     out.push_back(std::move(point));
   };
   for (std::size_t i = 0; i < row.level_bytes.size(); ++i) {
@@ -245,12 +262,12 @@ std::vector<Point> overlay(const std::vector<Benchmark>& rows,
 
   const auto probes = probes_beside(rows);
   std::vector<Point> out;
-  double memory = kUnknownNumber;
+  Rate memory;
   for (const Benchmark& row : rows) {
     if (is_probe(row)) continue;
     if (row.part.empty()) {  // its parts follow it
       const auto probe = probes.find(row.source);
-      memory = memory_beside(row, probe == probes.end() ? nullptr : probe->second);
+      memory = probe == probes.end() ? Rate() : memory_beside(row, *probe->second);
     }
     for (Point& point : points_of(row, ceilings, memory)) {
       const auto peer = peers.find(work(row));

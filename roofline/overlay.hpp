@@ -25,6 +25,7 @@ struct Point {
   double t_math_s = kUnknownNumber;   ///< FLOP at the compute roof
   double t_level_s = kUnknownNumber;  ///< this level's bytes at its roof
   double fraction_of_roof = kUnknownNumber;
+  double times_its_ceiling = 0;  ///< above 1 if it is faster than the ceiling allows, for certain
   double theory_roof_flops_per_s = kUnknownNumber, advertised_roof_flops_per_s = kUnknownNumber;
   std::string peer;
   double peer_ratio = kUnknownNumber;
@@ -39,6 +40,9 @@ struct Point {
 /// that dtype.
 /// The bandwidth roof W of a level is its fastest `read` row with the same threads. A ceiling that
 /// is known only as advertised (a spec chip) serves in place of a measured one.
+///
+/// Where a probe of the main memory was measured beside the row (Benchmark::roof_of), in the same
+/// file, its rate in the pairs of samples that are quiet on both sides stands in for the ceiling.
 ///
 /// The parts of a program run one after another: its t_lower_s and t_upper_s are the sums of
 /// theirs.

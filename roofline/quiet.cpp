@@ -67,8 +67,8 @@ double clock_fall(const Benchmark& row, bool quiet_only) {
   return 1 - low / high;
 }
 
-double paired_ratio(const Benchmark& row, const Benchmark& other) {
-  if (!row.gated() || !other.gated()) return median(other.times_s) / median(row.times_s);
+std::vector<double> paired_ratios(const Benchmark& row, const Benchmark& other) {
+  if (!row.gated() || !other.gated()) return {median(other.times_s) / median(row.times_s)};
   std::vector<double> ratios;
   const std::size_t pairs = std::min(row.lived_times_s.size(), other.lived_times_s.size());
   for (std::size_t i = 0; i < pairs; ++i) {
@@ -76,7 +76,12 @@ double paired_ratio(const Benchmark& row, const Benchmark& other) {
       ratios.push_back(other.lived_times_s[i] / row.lived_times_s[i]);
     }
   }
-  return ratios.size() >= std::min(kFewestQuiet, pairs) ? median(ratios) : kUnknownNumber;
+  if (ratios.size() < std::min(kFewestQuiet, pairs)) ratios.clear();
+  return ratios;
+}
+
+double paired_ratio(const Benchmark& row, const Benchmark& other) {
+  return median(paired_ratios(row, other));
 }
 
 }  // namespace roofline

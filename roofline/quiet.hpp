@@ -46,9 +46,12 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle = 
 /// samples, or of all. NaN where no clock is known.
 double clock_fall(const Benchmark& row, bool quiet_only);
 
-/// How many times as long as `row` another one takes: the median over the pairs of samples, which
-/// were neighbours in time, of which both are quiet, so that both sides have the same windows. NaN
-/// with fewer pairs than kFewestQuiet. Of the medians where there were no windows.
+/// How many times as long as `row` another one takes: of each pair of samples, which were
+/// neighbours in time, of which both are quiet, so that both sides have the same windows. Empty
+/// with fewer pairs than kFewestQuiet. Of the medians, as one, where there were no windows.
+std::vector<double> paired_ratios(const Benchmark& row, const Benchmark& other);
+
+/// Their median; NaN without any.
 double paired_ratio(const Benchmark& row, const Benchmark& other);
 
 }  // namespace roofline

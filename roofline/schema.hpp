@@ -112,7 +112,9 @@ inline constexpr Column kRooflineColumns[] = {
     {"achieved_flops_per_s", "FLOP/s", "flops / time_s"},
     {"achieved_bytes_per_s", "bytes/s", "bytes / time_s"},
     {"roof", "", "the ceilings row that limits this row: resource/level or dtype/operation/unit"},
-    {"roof_flops_per_s", "FLOP/s", "min(C, intensity x W) with this row's level"},
+    {"roof_flops_per_s", "FLOP/s",
+     "min(C, intensity x W) with this row's level; W of DRAM is the probe's that was measured "
+     "beside the row, where there is one"},
     {"ridge_intensity", "FLOP/byte", "C / W"},
     {"bound_by", "", "compute, launch or the level with the largest time, over all levels"},
     {"t_lower_s", "s",

@@ -23,14 +23,26 @@ CLI::Option* add_out(CLI::App& form, std::string& out) {
       ->type_name("FILE.csv");
 }
 
-std::vector<std::int64_t> sizes_of(const char* flag, std::string_view list) {
-  std::vector<std::int64_t> out;
+std::vector<std::string_view> parts_of(std::string_view list) {
+  std::vector<std::string_view> out;
   for (;;) {
     const std::size_t comma = list.find(',');
-    out.push_back(size_of(flag, list.substr(0, comma)));
+    out.push_back(list.substr(0, comma));
     if (comma == std::string_view::npos) return out;
     list.remove_prefix(comma + 1);
   }
+}
+
+/// "4096,4096x14336": D = F, or D and F.
+std::vector<predict::Matmul> shapes_of(const char* flag, std::string_view list) {
+  std::vector<predict::Matmul> out;
+  for (const std::string_view part : parts_of(list)) {
+    const std::size_t x = part.find('x');
+    const std::int64_t d = size_of(flag, part.substr(0, x));
+    out.push_back(
+        {.d = d, .f = x == std::string_view::npos ? d : size_of(flag, part.substr(x + 1))});
+  }
+  return out;
 }
 
 void check_rows(std::int64_t batches, std::size_t curves) {
@@ -62,7 +74,8 @@ void add_batch(CLI::App& sweep, int& exit_code) {
   auto* form = sweep.add_subcommand(
       "batch", "FLOP/s of X[B,D] Y[D,F] over B, with a machine's measured points on it");
   const auto o = std::make_shared<Options>();
-  form->add_option("--sizes", o->sizes, "D = F of each curve (4096,1024)")->type_name("N,N…");
+  form->add_option("--sizes", o->sizes, "D = F of each curve, or DxF (4096,1024)")
+      ->type_name("N,DxF…");
   add_size(*form, "--max-batch", o->most, "Largest B (512)");
   add_dtype(*form, "--x", o->x, "Type of X, the activations (bf16)");
   add_dtype(*form, "--y", o->y, "Type of Y, the weights (s8)");
@@ -78,9 +91,9 @@ void add_batch(CLI::App& sweep, int& exit_code) {
     sweep.most = o->most;
     sweep.roofs = roofs_of(*o, hardware, wider_dtype(o->x, o->y));
     sweep.given = o->given;
-    const ElementSizes e{element_bytes(o->x), element_bytes(o->y), element_bytes(o->z)};
-    for (const std::int64_t size : sizes_of("--sizes", o->sizes)) {
-      sweep.shapes.push_back({.d = size, .f = size, .element = e});
+    sweep.shapes = shapes_of("--sizes", o->sizes);
+    for (predict::Matmul& shape : sweep.shapes) {
+      shape.element = {element_bytes(o->x), element_bytes(o->y), element_bytes(o->z)};
     }
     check_rows(sweep.most, sweep.shapes.size());
     if (std::filesystem::is_directory(o->machine)) {
@@ -111,7 +124,9 @@ void add_serve(CLI::App& sweep, int& exit_code) {
     sweep.weights = o->weights;
     sweep.kv = o->kv;
     sweep.base = o->serving;
-    sweep.contexts = sizes_of("--contexts", o->contexts);
+    for (const std::string_view part : parts_of(o->contexts)) {
+      sweep.contexts.push_back(size_of("--contexts", part));
+    }
     sweep.most = o->most;
     check_rows(sweep.most, sweep.contexts.size());
     finish("serve", predict::table(sweep), o->out);

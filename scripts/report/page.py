@@ -13,12 +13,14 @@ import string
 import subprocess
 from pathlib import Path
 
+import batch_curves
 import load
+import select_rows
 
 HTML = Path(__file__).resolve().parent / "html"
 # In the order in which they use each other.
 SCRIPTS = (
-    "text data state filters verdicts plot marks panel roofline plates/ladder plates/sweep "
+    "text data state filters verdicts plot marks crowd panel roofline plates/ladder plates/sweep "
     "plates/batch plates/decode plates/ratio plates/trace plates/plates table main"
 ).split()
 # bokeh-api: figures made in the browser instead of in Python.
@@ -78,6 +80,7 @@ def _run(folder, roofline):
         "date": date.group() if date else "",
         "machine": load.json_file(folder / "machine.json"),
         "check": _verdicts(folder, roofline),
+        "batch_curves": batch_curves.curves(folder, tables["roofline"], roofline),
         "tables": tables,
         "calls": _calls(folder),
         "notes": notes,
@@ -109,10 +112,16 @@ def build(folders, roofline=None):
     bokeh = library()
     runs = [_run(folder, roofline) for folder in folders]
     titles = [run["folder"] for run in runs]
+    # As the pictures have them.
+    words = {
+        "levels": select_rows.LEVELS,
+        "libraries": select_rows.LIBRARIES,
+        "refused": select_rows.REFUSED,
+    }
     parts = {
         "title": html.escape(", ".join(titles)),
         "style": (HTML / "page.css").read_text(encoding="utf-8"),
-        "data": _embeddable({"runs": runs}),
+        "data": _embeddable({"runs": runs, "words": words}),
         "library": "\n".join(_script(bokeh / "server/static/js" / n) for n in LIBRARY_SCRIPTS),
         "library_version": html.escape(importlib.metadata.version("bokeh")),
         "library_license": html.escape((bokeh / "LICENSE.txt").read_text(encoding="utf-8")),

@@ -85,6 +85,7 @@ both serve_target 0 serve "${book[@]}" "${int8[@]}" --target-throughput 5000
 both serve_none 1 serve "${book[@]}" "${int8[@]}" --latency-limit 15us
 golden serve_none_target.txt 1 serve "${book[@]}" "${int8[@]}" --target-throughput 1e9 --latency-limit 1s
 golden sweep_batch.csv 0 sweep batch --sizes 1024 --max-batch 8 --machine machine
+golden sweep_batch_shape.csv 0 sweep batch --sizes 256x1024,512 --max-batch 1 --chip h100
 golden sweep_serve.csv 0 sweep serve "${book[@]}" "${int8[@]}" --chips 8 --contexts 2048,8192 \
   --max-batch 64
 
@@ -209,6 +210,7 @@ bad "^roofline: machine/ceilings.csv:4: column 'measured': -1 is not above 0" \
   matmul "${shape[@]}" --machine machine
 
 bad "^roofline: --sizes '' is not a whole number" sweep batch "${h100[@]}" --sizes 1024,
+bad "^roofline: --sizes '' is not a whole number" sweep batch "${h100[@]}" --sizes 1024x
 bad '^roofline: --max-batch 1000000 makes more than' sweep batch "${h100[@]}" --max-batch 1000000
 bad '^roofline: --out x.txt: not a .csv' sweep batch "${h100[@]}" --out x.txt
 bad '^roofline: cannot write .*nowhere/x.csv' sweep batch "${h100[@]}" --out nowhere/x.csv

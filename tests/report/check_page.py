@@ -21,6 +21,7 @@ import browser as chromium
 from browser import complaints, open_page, until
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
 from selenium.webdriver.common.keys import Keys
 
 HERE = Path(__file__).resolve().parent
@@ -318,6 +319,35 @@ class Page(unittest.TestCase):
         self.assertEqual(self.points(), expected)
         self.assertIn("1 not drawn, faster than their own roof", self.find("#roofline-notes").text)
 
+    def test_marks(self):
+        """Error bars over the interval of the time, libraries hollow, a shape a kernel, a colour a
+        kernel on a device."""
+        write(self.folder / "whole.csv", [{**r, "parent": ""} for r in self.rows if r["bytes_source"] == "model"])
+        results = load.results(self.folder)
+        results.rows[:] = load.roofline(self.folder / "whole.csv")
+        points = [p for d in ("cpu", "gpu") for p in select_rows.points(results, d)[0]]
+        self.js("change({source: new Set(['model'])})")
+        bars = ("return panels.flatMap(({bars: {data}}) => Array.from(data.x, "
+                "(x, i) => [x, data.low[i], data.high[i]]))")  # fmt: skip
+        self.assertEqual(sorted(map(tuple, self.js(bars))), sorted((p.x, p.y_low, p.y_high) for p in points))
+        self.assertTrue(any(p.y_low < p.y < p.y_high for p in points))
+        hollow = ("return panels.flatMap(({marks: [, {data}]}) => Array.from(data.x, (x, i) => [x, data.y[i]]))")
+        expected = sorted((p.x, p.y) for p in points if p.library)
+        self.assertTrue(expected)
+        self.assertEqual(sorted(map(tuple, self.js(hollow))), expected)
+        looks = self.js(
+            "return panels.map((p) => [...p.points].flatMap(([{data}, points]) => points.map("
+            "  ({b}, i) => [b.kernel, b.device, data.marker[i], data.colour[i]])))"
+        )
+        shapes, colours = {}, {}
+        for kernel, device, marker, colour in sum(looks, []):
+            shapes.setdefault(kernel, set()).add(marker)
+            colours.setdefault((kernel, device), set()).add(colour)
+        for seen in (shapes, colours):
+            self.assertEqual(sum(map(len, seen.values())), len(set().union(*seen.values())))
+            self.assertEqual({len(values) for values in seen.values()}, {1})
+        self.assertIn(("matmul", "gpu"), colours)
+
     def test_roofs(self):
         roofs = self.js(
             "const {data} = panels[0].roofs.measured; return data.y1.map((y, i) => [data.x1[i], y])"
@@ -440,6 +470,33 @@ class Page(unittest.TestCase):
             actions.w3c_actions.pointer_action.click()
         actions.perform()
 
+    def test_pan_and_zoom(self):
+        ranges = "const {x_range: x, y_range: y} = panels[0].plot; return [x.start, x.end, y.start, y.end]"
+        whole = self.js(ranges)
+        x, y, _, _ = self.pixel(self.lonely())
+        chain = ActionChains(self.browser)
+        pointer = chain.w3c_actions.pointer_action
+        pointer.move_to_location(int(x) + 40, int(y) + 40)
+        pointer.pointer_down()
+        pointer.move_to_location(int(x) + 120, int(y) + 40)
+        pointer.pointer_up()
+        chain.perform()
+        until(lambda: self.js(ranges)[1] < 0.9 * whole[1], "panned to lower intensities")
+        self.js("panels[0].plot.toolbar.tools.find((t) => t.type === 'WheelZoomTool').active = true")
+        before = self.js(ranges)
+        self.js("arguments[0].scrollIntoView({block: 'center'})", self.find("#panels .plot"))
+        origin = ScrollOrigin.from_element(self.find("#panels .plot"))
+        ActionChains(self.browser).scroll_from_origin(origin, 0, -300).perform()
+        zoomed = until(lambda: self.js(ranges) != before and self.js(ranges), "zoomed in")
+        self.assertLess(zoomed[1] / zoomed[0], before[1] / before[0])
+        self.js("panels[0].entry.view.reset()")
+        for now, then in zip(self.js(ranges), whole):
+            self.assertAlmostEqual(now / then, 1)
+
+    def test_copy_link(self):
+        self.click("#copy-link")
+        until(lambda: self.find("#copy-link").text in ("Copied", "See the address bar"), "an answer")
+
     def test_click_point_marks_row(self):
         x, y, ident, title = self.pixel(self.lonely())
         self.move(x, y, click=True)
@@ -468,6 +525,11 @@ class Page(unittest.TestCase):
         self.browser.switch_to.active_element.send_keys(Keys.ENTER)
         second = self.find("#table tbody tr:nth-child(2)")
         self.assertEqual(second.get_attribute("aria-selected"), "true")
+        heading = self.find("#table th[data-column=rate] button")
+        self.js("arguments[0].focus()", heading)
+        heading.send_keys(Keys.ENTER)
+        self.assertEqual(self.find("#table th[aria-sort]").get_attribute("data-column"), "rate")
+        self.assertEqual(self.browser.switch_to.active_element, heading)
         chart = self.find("#panels .plot")
         self.js("arguments[0].focus()", chart)
         chart.send_keys(Keys.ARROW_RIGHT)
@@ -541,6 +603,10 @@ class Page(unittest.TestCase):
         self.js("dispatchEvent(new Event('afterprint'))")
         self.assertEqual(self.js("return document.querySelectorAll('img.print').length"), 0)
         self.assertTrue(self.browser.print_page().startswith("JVBER"))  # %PDF in base64
+        # Their drop-downs are not printed.
+        titles = self.js("return PLOTS.map(({view}) => view.model.title.text)")
+        self.assertIn("\u2068cpu: core clock\u2069", titles)
+        self.assertTrue(all(titles))
 
     def test_themes(self):
         ground = "return getComputedStyle(document.body).backgroundColor"
@@ -587,15 +653,28 @@ class Page(unittest.TestCase):
         until(lambda: self.js(times) == [5], "the parts of a program")
 
     def test_batch_curve(self):
-        """D = F = 4096, bf16 activations, int8 weights on 1.97e14 FLOP/s and 8.2e11 B/s: 136.1."""
-        below, above = self.js("""
-          const W = 8.2e11, C = 1.97e14, D = 4096, B = 8, bytes = 2*B*D + D*D + 2*B*D;
-          const row = {level: "HBM", bytes, intensity: 2*B*D*D/bytes, ridge_intensity: C/W, roof: "bandwidth/HBM",
-                       roof_flops_per_s: 2*B*D*D/bytes*W};
-          const model = batchModel({kernel: "matmul", shape: `M:${B}/N:${D}/K:${D}`, dtype: "bf16xs8", rows: [row]});
-          return [model.rate(136) / C, model.rate(137) / C];""")
-        self.assertTrue(0.999 < below < 1)
-        self.assertAlmostEqual(above, 1, places=12)
+        """f32, D = F = 4096 on the fixture's 430.56e9 FLOP/s and 45.6e9 B/s, worked out by hand:
+        B = 1 moves 4 (4096 + 4096^2 + 4096) bytes for 2 4096^2 FLOP; compute-bound from 19.06."""
+        curve = self.js("return runs[0].batchCurves.find((c) => c.dtype === 'f32' && c.device === 'cpu')")
+        self.assertEqual((curve["D"], curve["F"], curve["batches"][0]), (4096, 4096, 1))
+        self.assertAlmostEqual(curve["rates"][0] / (2 * 4096**2 / 67141632 * 45.6e9), 1, places=9)
+        self.assertAlmostEqual(curve["critical_batch"], 19.06, places=2)
+        self.assertAlmostEqual(curve["rates"][-1] / 430.56e9, 1, places=9)
+        choose = "const s = document.querySelector('#plate-batch select');"
+        at = self.js(choose + "return [...s.options].findIndex((o) => /f32, D=4096/.test(o.text))")
+        self.js(choose + "s.selectedIndex = arguments[0]; s.dispatchEvent(new Event('change'))", at)
+        drawn = ("const {view} = PLOTS.find((p) => p.fileName.startsWith('batch'));"
+                 "return view.model.renderers.map((r) => r.data_source.data)"
+                 ".map(({x, y}) => [Array.from(x), Array.from(y)])")  # fmt: skip
+        until(lambda: self.js(drawn)[0] == [curve["batches"], curve["rates"]], "the curve")
+        measured = {
+            (float(r["shape"].split("/")[0][2:]), float(r["achieved_flops_per_s"]))
+            for r in self.rows
+            if (r["kernel"], r["dtype"], r["device"], r["temperature"], r["threads"])
+            == ("matmul", "f32", "cpu", "cold", "4") and "N:4096/K:4096" in r["shape"]
+        }  # fmt: skip
+        self.assertGreater(len(measured), 1)
+        self.assertEqual({tuple(point) for point in zip(*self.js(drawn)[1])}, measured)
 
     def test_words(self):
         for script, expected in (
@@ -680,6 +759,57 @@ class Others(unittest.TestCase):
         self.assertLessEqual(width, 0, "a long name widens the page")
         self.assertEqual(complaints(self.browser), [])
 
+    def test_hostile_benchmark_json(self):
+        """From a foreign benchmark's name to the table and the tooltip, through `roofline analyze`."""
+        bench = self.folder / "bench"
+        bench.mkdir()
+        (bench / "own.json").write_text(json.dumps({"context": {}, "benchmarks": [
+            {"name": f"{HOSTILE}/f32", "run_type": "iteration", "iterations": 5, "real_time": 2.0, "cpu_time": 2.0,
+             "time_unit": "ms", "threads": 1, "flops": 4e6, "bytes": 8e6} for _ in range(3)]}))  # fmt: skip
+        done = subprocess.run(
+            [BINARY, "analyze", "--bench", bench / "own.json", "--ceilings", self.folder / "ceilings.csv",
+             "--device", "cpu", "--dtype", "f32", "--exec-unit", "simd-avx2", "--out", self.folder / "roofline.csv"],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.open()
+        self.js("change({threads: 'all', selected: benchmarks[0].id})")
+        title = self.js("return plain(benchmarks[0].title)")
+        for part in ("<img src=x onerror=", "</script><script>", "\u05e9\u05dc", "n" * 300):
+            self.assertIn(part, title)
+        self.assertEqual(
+            self.js("return document.querySelector('#detail h2').textContent"), title[:159] + "…"
+        )
+        self.assertIn("<img src=x", self.browser.find_element(By.ID, "table").text)
+        self.assertEqual(self.js("return document.title"), self.folder.name)
+        self.assertEqual(complaints(self.browser), [])
+
+    def test_slope_labels_keep_apart(self):
+        """Of levels that nearly meet: each label runs behind the one before it."""
+        rows = read(self.folder / "ceilings.csv")
+        for row in rows:
+            if row["resource"] == "bandwidth" and row["level"] in ("L1", "L2", "L3"):
+                row["measured"] = str(8e11 * {"L1": 1.04, "L2": 1.02, "L3": 1}[row["level"]])
+        write(self.folder / "ceilings.csv", rows)
+        self.open()
+        labels = self.js("""
+          const {view, view: {frame}} = panels[0].entry, {data} = panels[0].labels;
+          const pen = document.createElement("canvas").getContext("2d");
+          pen.font = "11px system-ui, sans-serif";
+          return data.text.map((text, i) => {
+            const [x, y] = [frame.x_scale.compute(data.x[i]), -frame.y_scale.compute(data.y[i])];
+            const [c, s] = [Math.cos(data.angle[i]), Math.sin(data.angle[i])];
+            return {angle: data.angle[i], from: x * c + y * s, off: y * c - x * s, width: pen.measureText(text).width};
+          }).filter(({angle}) => angle);""")
+        self.assertEqual(len(labels), 4)
+        for i, a in enumerate(labels):
+            for b in labels[:i]:
+                apart = abs(a["off"] - b["off"]) >= 11
+                self.assertTrue(
+                    apart or a["from"] >= b["from"] + b["width"] or b["from"] >= a["from"] + a["width"],
+                    (a, b),
+                )
+
     def test_missing_parts_leave_a_note(self):
         for gone, said in (
             ("sweep", "no sweep.csv"),
@@ -719,13 +849,29 @@ class Others(unittest.TestCase):
         self.open()
         cell = self.browser.find_element(
             By.CSS_SELECTOR, "[data-ceiling^='bandwidth/DRAM/read'] td:nth-child(4)"
-        ).text
-        self.assertIn("55.0 GB/s", cell)
-        self.assertIn("as lived 45.6 GB/s", cell)
+        )
+        self.assertIn("55.0 GB/s", cell.text)
+        self.assertIn("as lived 45.6 GB/s", cell.get_attribute("textContent"))
+        self.assertIn("as lived 45.6 GB/s", cell.get_attribute("title"))
         dram = self.js(
             "return panels[0].drawn[0].memory.filter((m) => m.level === 'DRAM').map((m) => m.measured)"
         )
         self.assertEqual(dram, [5.5e10])
+
+    def test_narrow_screen(self):
+        """On a phone nothing widens the page, and no word of a verdict is out of sight."""
+        self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
+        self.browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": False},
+        )
+        self.open()
+        self.assertLessEqual(self.js("return document.documentElement.scrollWidth"), 400)
+        right = "return Math.max(...[...document.querySelectorAll('.verdict td')].map((c) => c.getBoundingClientRect().right))"
+        self.assertLess(self.js(right), 400)
+        self.assertGreaterEqual(
+            self.js("return Math.min(...PLOTS.map((p) => p.target.offsetWidth))"), 500
+        )
 
     def test_several_folders(self):
         other = Path(tempfile.mkdtemp(prefix="roofline-page-other-"))
@@ -737,6 +883,9 @@ class Others(unittest.TestCase):
             for r in read(other / "ceilings.csv")
             if r["device"] == "cpu"
         ]
+        for row in rows:
+            if row["level"] == "DRAM" and row["measured"]:
+                row["measured"] = str(2 * float(row["measured"]))
         write(other / "ceilings.csv", rows)
         write(
             other / "roofline.csv",
@@ -753,6 +902,17 @@ class Others(unittest.TestCase):
             "return panels.slice(0, 2).map((p) => p.element.getBoundingClientRect().top)"
         )
         self.assertEqual(tops[0], tops[1])
+        # f32, D = F = 4096, B = 1 as in test_batch_curve: bound by a DRAM that is twice as fast.
+        option = "[...s.options].findIndex((o) => /f32, D=4096/.test(o.text))"
+        self.js(f"for (const s of document.querySelectorAll('#plate-batch select')) {{ s.selectedIndex = {option};"
+                "s.dispatchEvent(new Event('change')); }")  # fmt: skip
+        lowest = ("return PLOTS.filter((p) => p.fileName.startsWith('batch'))"
+                  ".map(({view}) => view.model.renderers[0].data_source.data.y[0])")  # fmt: skip
+        rate = 2 * 4096**2 / 67141632 * 45.6e9
+        close = lambda now: len(now) == 2 and all(
+            math.isclose(a, b) for a, b in zip(sorted(now), (rate, 2 * rate))
+        )
+        until(lambda: close(self.js(lowest)), "a curve of each machine")
         count = len(benchmarks(read(other / "roofline.csv")))
         self.js("change({run: new Set([runs[1].label])})")
         self.assertEqual(
@@ -761,7 +921,7 @@ class Others(unittest.TestCase):
         )
 
     def test_ten_thousand_points(self):
-        """Speed is reported; it fails only where the page would be unusable."""
+        """Speed is reported, never judged: machines differ, and are busy."""
         rows = [
             r
             for r in read(FIXTURE / "roofline.csv")
@@ -805,9 +965,44 @@ class Others(unittest.TestCase):
           })();""")
         self.assertEqual(self.js("return panels[0].shown.length"), 10000)
         slow = "" if max(times) < 200 else " (more than 200 ms: a busy or slow machine?)"
-        print(f"10,000 points, filter to picture, ms: {times}{slow}")
-        self.assertLess(sorted(times)[len(times) // 2], 3000)
+        print(f"10,000 points, filter to picture: median {sorted(times)[len(times) // 2]} ms of {times}{slow}")
+        self.check_crowd()
         self.assertEqual(complaints(self.browser), [])
+
+    def check_crowd(self):
+        """A mark that is not painted lies wholly under others; it is still found there, and zoomed
+        in it is painted."""
+        positions = "return panels[0].positions(arguments[0] ? panels[0].shown : [...panels[0].points.values()].flat())"
+        shown, painted = self.js(positions, True), self.js(positions, False)
+        self.assertLess(len(painted), 0.6 * len(shown))
+        box = lambda x, y: {
+            (math.floor(x + 0.5) + i, math.floor(y + 0.5) + j)
+            for i in range(-3, 4) for j in range(-3, 4)
+        }  # fmt: skip
+        covered = set().union(*(box(x, y) for x, y in painted))
+        painted = {tuple(p) for p in painted}
+        hidden = [i for i, p in enumerate(shown) if tuple(p) not in painted]
+        for i in hidden:
+            self.assertTrue(box(*shown[i]) <= covered, shown[i])
+        hidden = hidden[len(hidden) // 2]
+        self.assertTrue(
+            self.js(
+                "const [source, points] = [...panels[0].points][0], point = panels[0].shown[arguments[0]];"
+                "const [[x, y]] = panels[0].positions([point]), all = panels[0].positions(points);"
+                "const tops = all.keys().filter((i) => Math.hypot(all[i][0] - x, all[i][1] - y) < 9);"
+                "return [...tops].some((i) => panels[0].pointsAt(source, [i]).includes(point))", hidden),
+            "a point beneath another cannot be chosen",
+        )  # fmt: skip
+        self.js(
+            "const {b, row} = panels[0].shown[arguments[0]], {x_range, y_range} = panels[0].plot;"
+            "[x_range.start, x_range.end] = [0.99 * row.intensity, 1.01 * row.intensity];"
+            "[y_range.start, y_range.end] = [0.99 * b.rate, 1.01 * b.rate];", hidden)  # fmt: skip
+        until(
+            lambda: self.js(
+                "return [...panels[0].points.values()].flat().includes(panels[0].shown[arguments[0]])", hidden
+            ),
+            "the point, zoomed in",
+        )
 
 
 if __name__ == "__main__":

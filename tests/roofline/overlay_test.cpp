@@ -304,6 +304,21 @@ TEST(Overlay, OnlyMomentsThatWereQuietOnBothSidesTellOfTheMemoryBeside) {
   EXPECT_NEAR(overlay(rows, ceilings())[0].fraction_of_roof, 0.4 / 1.5, 1e-9);
 }
 
+TEST(Overlay, AboveTheMemoryBesideIsNotAboveTheCeiling) {
+  // 8e6 bytes in 600 us; the probe beside says 800 us, the ceiling 400 us.
+  std::vector<Benchmark> rows = {kernel(2e6, {{"DRAM", 8e6}}, 600e-6),
+                                 kernel(0, {{"DRAM", 10e6}}, 1e-3)};
+  rows[1].kernel = "stream";
+  rows[1].roof_of = "a";
+  EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "above-roof");
+  EXPECT_EQ(overlay(rows, ceilings())[0].times_its_ceiling, 0);
+  // The probe 200 us, the ceiling 400 us, the kernel 250 us: the other way round.
+  rows[0].times_s = {250e-6};
+  rows[1].times_s = {250e-6};
+  EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "ok");
+  EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].times_its_ceiling, 1.6);
+}
+
 TEST(Overlay, ProbesAreNoKernels) {
   std::vector<Benchmark> rows = {kernel(1e6, {{"L2", 1e6}}, 1e-3)};
   rows[0].kernel = "stream";

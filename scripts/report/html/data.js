@@ -2,9 +2,9 @@
 // The embedded tables as objects: runs, their ceilings, and benchmarks with a row per memory level.
 // Which rows stand for a device and which level for a benchmark: as in select_rows.py.
 
-const LEVELS = ["L1", "L2", "L3", "L4", "DRAM", "HBM"];
-const LIBRARIES = ["openblas", "blis", "onednn", "mkl", "aocl", "cublas", "cudnn", "cutlass"];
-const REFUSED = ["above-roof", "impossible"];
+const EMBEDDED = JSON.parse(document.getElementById("data").textContent);
+// Levels from the core outwards, what names of libraries begin with, verdicts that refuse a point.
+const {levels: LEVELS, libraries: LIBRARIES, refused: REFUSED} = EMBEDDED.words;
 
 const levelOrder = (level) => (LEVELS.includes(level) ? LEVELS.indexOf(level) : LEVELS.length);
 const unique = (values) => [...new Set(values)];
@@ -147,6 +147,7 @@ function makeRun(embedded, index) {
     date: embedded.date,
     machine: embedded.machine,
     check: embedded.check,
+    batchCurves: embedded.batch_curves,
     notes: embedded.notes,
     calls: embedded.calls,
     ceilings: objects(embedded.tables.ceilings),
@@ -172,7 +173,7 @@ function makeRun(embedded, index) {
   return run;
 }
 
-const runs = JSON.parse(document.getElementById("data").textContent).runs.map(makeRun);
+const runs = EMBEDDED.runs.map(makeRun);
 const benchmarks = runs.flatMap((run) => run.benchmarks);
 const benchmarkById = new Map(benchmarks.map((b) => [b.id, b]));
 

@@ -54,6 +54,7 @@ function redrawCharts() {
       forget([panel.entry]);
       await panel.build();
     }
+    buildLegend();
     updateRoofline(visible);
     await redrawPlates();
   });
@@ -70,7 +71,11 @@ function onChange(keys) {
     applyFilters();
   else if (any("sort", "order"))
     updateTable(visible);
-  if (any("colour")) updateRoofline(visible);
+  if (any("sort", "order")) markOrder();
+  if (any("colour")) {
+    buildLegend();
+    updateRoofline(visible);
+  }
   if (any("selected") && !any(...FILTERING)) {
     for (const panel of panels) panel.select();
     showNotes(visible);
@@ -86,6 +91,7 @@ async function start() {
   buildTable();
   document.getElementById("panels").append(...panels.map((panel) => panel.element));
   for (const panel of panels) await panel.build();
+  buildLegend();
   applyFilters();
   listeners.push(onChange);
   if (state.selected) onChange(new Set(["selected"]));

@@ -1,10 +1,6 @@
 "use strict";
 // The roofline chart of one run and device.
 
-// More points than this have no error bars: thousands hide each other, and painting them takes
-// time.
-const MOST_BARS = 2000;
-
 // Limits that hold every roof's ridge and every point, so that filters never move the axes.
 function limitsOfPanels(device) {
   const xs = [], ys = [], slopes = [];
@@ -49,7 +45,9 @@ class Panel {
 
   async build() {
     const {x, y} = limitsOfPanels(this.device);
-    const colours = this.colours = themeColours();
+    const colours = themeColours();
+    // As numbers 0xrrggbbaa: Bokeh would parse words for each point.
+    this.packed = colours.series.map((hex) => Number(`0x${hex.slice(1)}ff`));
     const title = [shorten(this.run.label, 60), shorten(this.device, 20)].join(" · ");
     const plot = this.plot = figure({
       title,
@@ -92,20 +90,6 @@ class Panel {
       line_alpha: f("alpha"),
       fill_alpha: f("alpha")
     }));
-    this.labels = source(["x", "y", "text", "angle", "alpha", "align", "dy"]);
-    steady(plot.text(f("x"), f("y"), f("text"), {
-      source: this.labels,
-      angle: f("angle"),
-      text_align: f("align"),
-      y_offset: f("dy"),
-      text_baseline: "bottom",
-      text_font_size: "11px",
-      text_font: "system-ui, sans-serif",
-      text_color: colours.roof,
-      text_alpha: f("alpha"),
-      background_fill_color: colours.plate,
-      background_fill_alpha: 0.8
-    }));
     this.links = source(segments);
     line(this.links, {line_color: colours.quiet, line_width: 1, line_alpha: 0.6});
     this.bars = source(["x", "low", "high", "colour"]);
@@ -121,6 +105,20 @@ class Panel {
     const points = this.marks.map(
         (from, i) => steady(plot.scatter(
             f("x"), f("y"), {source: from, marker: f("marker"), size: 8.5, ...looks[i]})));
+    this.labels = source(["x", "y", "text", "angle", "alpha", "align", "dy"]);
+    steady(plot.text(f("x"), f("y"), f("text"), {
+      source: this.labels,
+      angle: f("angle"),
+      text_align: f("align"),
+      y_offset: f("dy"),
+      text_baseline: "bottom",
+      text_font_size: "11px",
+      text_font: "system-ui, sans-serif",
+      text_color: colours.roof,
+      text_alpha: f("alpha"),
+      background_fill_color: colours.plate,
+      background_fill_alpha: 0.8
+    }));
     this.ring = source(["x", "y"]);
     steady(plot.scatter(f("x"), f("y"), {
       source: this.ring,
@@ -135,9 +133,10 @@ class Panel {
         hoverTool(
             points,
             (from, i) => {
-              const {b, row} = this.pointsOf(from)[i];
+              const {b, row} = this.points.get(from)[i];
               return tooltip(b.title, describe(b, row));
-            }),
+            },
+            (from, indices) => this.pointsAt(from, indices).length - 1),
         hoverTool([ridges], (from, i) => tooltip("ridge point", [["", from.data.text[i]]])),
         new TapTool({renderers: points}));
     for (const from of this.marks) {
@@ -145,19 +144,33 @@ class Panel {
     }
     this.entry = await show(plot, this.target, `roofline-${this.run.folder}-${this.device}`);
     this.buttons.replaceChildren(exportButtons(this.entry));
-    for (const range of [plot.x_range, plot.y_range])
-      range.change.connect(() => this.placeLabels());
-    plot.properties.inner_width.change.connect(() => this.placeLabels());
+    for (const range of [plot.x_range, plot.y_range]) range.change.connect(() => this.framed());
+    plot.properties.inner_width.change.connect(() => this.framed());
   }
 
-  pointsOf(source) {
-    return this.shown.filter(({b}) => b.library === (source === this.marks[1]));
+  // Where points are within the frame, in pixels.
+  positions(points) {
+    const {x_scale, y_scale, bbox} = this.entry.view.frame;
+    const x = x_scale.v_compute(points.map(({row}) => row.intensity));
+    const y = y_scale.v_compute(points.map(({row}) => row.achieved_flops_per_s));
+    return points.map((_, i) => [x[i] - bbox.left, y[i] - bbox.top]);
+  }
+
+  // The points at those of a source: painted, and then those that may lie beneath.
+  pointsAt(source, indices) {
+    const tops = indices.map((i) => this.points.get(source)[i]);
+    if (this.shown.length <= CROWD) return tops;
+    const places = this.positions(tops), all = this.positions(this.shown);
+    const near = (a, b) => Math.abs(a - b) <= 2 * REACH;
+    const beneath = this.shown.filter(
+        (_, i) => places.some(([x, y]) => near(x, all[i][0]) && near(y, all[i][1])));
+    return unique([...tops, ...beneath]);
   }
 
   tapped(source) {
     const {indices} = source.selected;
     if (!indices.length) return;
-    const ids = unique(indices.map((i) => this.pointsOf(source)[i].b.id));
+    const ids = unique(this.pointsAt(source, indices).map(({b}) => b.id));
     source.selected.indices = [];
     // Several points under the pointer: a further click takes the next.
     change({selected: ids[(ids.indexOf(state.selected) + 1) % ids.length]});
@@ -182,22 +195,47 @@ class Panel {
         state.run.size > 0 && !state.run.has(this.run.label);
   }
 
-  drawPoints(ours) {
-    this.shown =
-        ours.filter((b) => !b.refused).flatMap((b) => pointRows(b).map((row) => ({b, row})));
-    for (const from of this.marks) {
-      const points = this.pointsOf(from);
+  colourOf({b}) {
+    return this.packed[b.colour[state.colour]];
+  }
+
+  fillMarks() {
+    const [filled, hollow] =
+        [false, true].map((library) => this.shown.filter(({b}) => b.library === library));
+    this.points = new Map([[this.marks[0], this.seen(filled)], [this.marks[1], hollow]]);
+    for (const [from, points] of this.points) {
       from.data = {
         x: points.map(({row}) => row.intensity),
         y: points.map(({row}) => row.achieved_flops_per_s),
-        marker: points.map(({b}) => markOf(b.kernel)[0]),
-        colour: points.map(({b}) => this.colours.series[colourIndex(b)])
+        marker: points.map(({b}) => b.marker),
+        colour: points.map((point) => this.colourOf(point))
       };
     }
-    const barred = this.shown.length > MOST_BARS ? [] : this.shown;
+  }
+
+  seen(points) {
+    if (this.shown.length <= CROWD) return points;
+    const {width, height} = this.entry.view.frame.bbox;
+    const free = uncovered(this.positions(points), Math.ceil(width), Math.ceil(height));
+    return points.filter((_, i) => free[i]);
+  }
+
+  // Zoomed or of another size, other marks lie beneath others.
+  framed() {
+    this.placeLabels();
+    if (this.shown.length <= CROWD) return;
+    clearTimeout(this.settled);
+    this.settled = setTimeout(() => this.fillMarks(), 150);
+  }
+
+  drawPoints(ours) {
+    this.shown =
+        ours.filter((b) => !b.refused).flatMap((b) => pointRows(b).map((row) => ({b, row})));
+    this.fillMarks();
+    const barred = this.shown.length > CROWD ? [] : this.shown;
     this.bars.data = {
       x: barred.map(({row}) => row.intensity),
-      colour: barred.map(({b}) => this.colours.series[colourIndex(b)]),
+      colour: barred.map((point) => this.colourOf(point)),
       low:
           barred.map(({b}) => (b.time_high_s ? Math.min(b.rate, b.flops / b.time_high_s) : b.rate)),
       high: barred.map(({b}) => (b.time_low_s ? Math.max(b.rate, b.flops / b.time_low_s) : b.rate)),
@@ -281,12 +319,23 @@ class Panel {
         (this.drawn.length > 1 && threads ? ` (${threadWords(threads)})` : "");
     const doubt = (c) => (c.verdict && c.verdict !== "ok" ? " ⚠" : "");
     const flats = [];
+    // Along a slope from where it enters, in pixels; behind a label of a slope that is too near.
+    const angle = Math.atan2(perY, perX), taken = [];
     for (const {memory, compute, threads} of this.drawn) {
       for (const m of memory) {
-        const enters = Math.max(x0, y0 - Math.log10(m.measured)) + 10 / perX;
-        add(10 ** enters, 10 ** enters * m.measured,
-            `${isolated(m.level, 16)} ${quantity(m.measured, "B/s")}` + suffix(threads) + doubt(m),
-            Math.atan2(perY, perX), alpha(m), "left", -1);
+        const text =
+            `${isolated(m.level, 16)} ${quantity(m.measured, "B/s")}` + suffix(threads) + doubt(m);
+        const rise = (Math.log10(m.measured) + x0 - y0) * perY;  // at the left edge
+        const off = rise * Math.cos(angle), length = 6.5 * text.length + 8;
+        let start =
+            Math.max(0, -rise * perX / perY) / Math.cos(angle) + rise * Math.sin(angle) + 14;
+        for (const t of taken) {
+          if (Math.abs(t.off - off) < 14 && start < t.start + t.length && t.start < start + length)
+            start = t.start + t.length;
+        }
+        taken.push({off, start, length});
+        const x = 10 ** (x0 + (start - rise * Math.sin(angle)) * Math.cos(angle) / perX);
+        add(x, x * m.measured, text, angle, alpha(m), "left", -1);
       }
       for (const c of [...compute].reverse()) {
         const same = flats.find(
@@ -357,7 +406,9 @@ class Panel {
           `${unplaced} not drawn: no intensity or rate is known${
               state.level === "bound" ? "" : " at this level"}.`,
       doubtful.length && `⚠ roof in doubt: ${doubtful.join(", ")}.`,
-      this.shown.length > MOST_BARS && `Error bars are left out above ${MOST_BARS} points.`,
+      this.shown.length > CROWD &&
+          `Of more than ${
+              CROWD} points, marks beneath others are painted only when zoomed in, and none has an error bar.`,
       !memory.length && !compute.length && "No ceilings are known: points without roofs.",
       this.bandNote,
     ].filter(Boolean)

@@ -98,14 +98,14 @@ function tooltip(title, lines) {
 }
 
 // Of points that lie on each other the first is described, the others are counted.
-function hoverTool(renderers, describe) {
+function hoverTool(renderers, describe, others = (source, indices) => indices.length - 1) {
   return new HoverTool({
     renderers,
     tooltips: (source, {index, indices}) => {
       if (index !== indices[0]) return null;
       const box = describe(source, index);
-      if (indices.length > 1)
-        box.append(el("div", {}, `and ${indices.length - 1} more here: clicks walk through them`));
+      const more = others(source, indices);
+      if (more) box.append(el("div", {}, `and ${more} more here: clicks walk through them`));
       return box;
     }
   });

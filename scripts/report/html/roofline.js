@@ -3,19 +3,20 @@
 
 const panels = runs.flatMap((run) => run.devices.map((device) => new Panel(run, device)));
 
+const isAlone = (kernel) => state.kernel.size === 1 && state.kernel.has(kernel);
+
 function buildLegend() {
   const colours = themeColours().series;
   const entries = KERNELS.map((kernel) => {
     const index = colourKeys.kernel.get(kernel);
     const style = state.colour === "kernel" && index != null ? `color:${colours[index % 8]}` : "";
-    const alone = state.kernel.size === 1 && state.kernel.has(kernel);
     return el(
         "button", {
           type: "button",
           class: "legend-item",
-          "aria-pressed": String(alone),
+          value: kernel,
           title: "Shows this one alone, or all again",
-          onclick: () => change({kernel: new Set(alone ? [] : [kernel]), isolate: ""})
+          onclick: () => change({kernel: new Set(isAlone(kernel) ? [] : [kernel]), isolate: ""})
         },
         el("span", {style}, markOf(kernel)[1]), " ", name(kernel, 30));
   });
@@ -31,6 +32,12 @@ function buildLegend() {
       note("□", "hollow: a library"), note("━", "measured"), note("╌", "theory at clock"),
       note("┈", "advertised"), note("○", "ridge point"), note("faint", "binds nothing shown"));
   document.getElementById("legend").replaceChildren(...entries);
+  markLegend();
+}
+
+function markLegend() {
+  for (const button of document.querySelectorAll("button.legend-item"))
+    button.setAttribute("aria-pressed", String(isAlone(button.value)));
 }
 
 function showNotes(visible) {
@@ -47,5 +54,5 @@ function showNotes(visible) {
 function updateRoofline(visible) {
   for (const panel of panels) panel.update(visible);
   showNotes(visible);
-  buildLegend();
+  markLegend();
 }

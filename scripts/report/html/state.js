@@ -60,7 +60,7 @@ function threadsMatch(b) {
 
 function matches(b) {
   if (state.isolate) return b.id === state.isolate;
-  for (const key of Object.keys(CHOICES)) {
+  for (const key in CHOICES) {
     if (state[key].size && !state[key].has(CHOICES[key].value(b))) return false;
   }
   if (!threadsMatch(b) || !b.search.includes(state.q.toLowerCase())) return false;

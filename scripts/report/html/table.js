@@ -116,37 +116,51 @@ function sorted(rows) {
   return keyed.map(([, b]) => b);
 }
 
-function cell(c, b) {
-  const value = c.value(b);
-  if (typeof value !== "number") {
-    const text = value ?? "";
-    return el(
-        "td", {"data-column": c.key}, c.key === "verdict" ? verdictBadge(text) : name(text, 60));
-  }
+// Rows are made once and filled anew: making them is what a change of the filters would wait for.
+function emptyRow() {
   return el(
-      "td", {"data-column": c.key, class: "number", "data-value": value, title: String(value)},
-      c.words(value, b));
+      "tr", {tabindex: -1},
+      ...COLUMNS.map(
+          (c) => el("td", {"data-column": c.key, class: c.words ? "number" : null}, el("bdi"))));
 }
 
-function tableRow(b) {
-  return el(
-      "tr", {"data-id": b.id, tabindex: -1, "aria-selected": String(b.id === state.selected)},
-      ...COLUMNS.map((c) => cell(c, b)));
+function fillCell(td, c, b) {
+  const value = c.value(b) ?? "", shown = td.firstChild;
+  const full = c.key === "verdict" ? verdictWords(value) :
+      c.words && value !== ""      ? c.words(value, b) :
+                                     value;
+  const words = shorten(full, 60);
+  if (shown.textContent !== words) shown.textContent = words;
+  if (c.key === "verdict") shown.className = verdictLook(value);
+  td.title = c.words ? value : words === full ? "" : plain(full);
+  if (c.words) td.dataset.value = value;
+}
+
+function fillRow(tr, b) {
+  tr.dataset.id = b.id;
+  tr.tabIndex = -1;
+  tr.setAttribute("aria-selected", String(b.id === state.selected));
+  COLUMNS.forEach((c, i) => fillCell(tr.cells[i], c, b));
 }
 
 function heading(c) {
-  const current = state.sort === c.key;
   const turn = () =>
-      change({sort: c.key, order: current && state.order === "down" ? "up" : "down"});
+      change({sort: c.key, order: state.sort === c.key && state.order === "down" ? "up" : "down"});
   return el(
-      "th", {
-        scope: "col",
-        "data-column": c.key,
-        title: c.meaning,
-        "aria-sort": current ? (state.order === "up" ? "ascending" : "descending") : null
-      },
+      "th", {scope: "col", "data-column": c.key, title: c.meaning},
       el("button", {type: "button", class: "link", onclick: turn}, plain(c.head),
-         current ? (state.order === "up" ? " ▲" : " ▼") : ""));
+         el("span", {"aria-hidden": "true"})));
+}
+
+function markOrder() {
+  for (const th of document.querySelectorAll("#table th")) {
+    const current = th.dataset.column === state.sort, up = state.order === "up";
+    if (current)
+      th.setAttribute("aria-sort", up ? "ascending" : "descending");
+    else
+      th.removeAttribute("aria-sort");
+    th.querySelector("span").textContent = current ? (up ? " ▲" : " ▼") : "";
+  }
 }
 
 function renderTable() {
@@ -154,34 +168,16 @@ function renderTable() {
   const pages = Math.max(1, Math.ceil(rows.length / PAGE));
   tableView.page = Math.min(Math.max(0, tableView.page), pages - 1);
   const from = tableView.page * PAGE, part = rows.slice(from, from + PAGE);
-  const table = document.getElementById("table");
-  table.replaceChildren(
-      el("thead", {}, el("tr", {}, ...COLUMNS.map(heading))),
-      el("tbody", {}, ...part.map(tableRow)));
-  const first = table.querySelector("tr[aria-selected=true]") ?? table.querySelector("tbody tr");
+  const body = document.querySelector("#table tbody");
+  while (body.rows.length > part.length) body.lastChild.remove();
+  while (body.rows.length < part.length) body.append(emptyRow());
+  part.forEach((b, i) => fillRow(body.rows[i], b));
+  const first = body.querySelector("tr[aria-selected=true]") ?? body.rows[0];
   if (first) first.tabIndex = 0;
-  const turn = (by) => () => {
-    tableView.page += by;
-    renderTable();
-  };
-  document.getElementById("pager").replaceChildren(
-      el("button", {
-        type: "button",
-        id: "previous",
-        disabled: tableView.page === 0,
-        onclick: turn(-1),
-        "aria-label": "Previous rows"
-      },
-         "‹"),
-      ` ${rows.length ? from + 1 : 0}–${from + part.length} of ${rows.length} `,
-      el("button", {
-        type: "button",
-        id: "next",
-        disabled: tableView.page === pages - 1,
-        onclick: turn(1),
-        "aria-label": "Next rows"
-      },
-         "›"));
+  document.getElementById("previous").disabled = tableView.page === 0;
+  document.getElementById("next").disabled = tableView.page === pages - 1;
+  document.getElementById("rows-shown").textContent =
+      `${rows.length ? from + 1 : 0}–${from + part.length} of ${rows.length}`;
 }
 
 function updateTable(visible) {
@@ -215,6 +211,14 @@ function tableCsv() {
 
 function buildTable() {
   const table = document.getElementById("table");
+  table.append(el("thead", {}, el("tr", {}, ...COLUMNS.map(heading))), el("tbody"));
+  markOrder();
+  for (const [id, by] of [["previous", -1], ["next", 1]]) {
+    document.getElementById(id).addEventListener("click", () => {
+      tableView.page += by;
+      renderTable();
+    });
+  }
   table.addEventListener("click", (event) => {
     const row = event.target.closest("tr[data-id]");
     if (row) change({selected: row.dataset.id});

@@ -24,7 +24,10 @@ function machineLine(run) {
   if (!words.length) words.push(run.name);
   const clock = largest(run.ceilings.filter((c) => c.device === "cpu").map((c) => c.clock_hz));
   if (clock) words.push(`${quantity(clock, "Hz")} observed`);
-  if (run.date) words.push(run.date);
+  if (runs.length > 1)
+    words.push(run.folder);
+  else if (run.date)
+    words.push(run.date);
   const [first, ...others] = words;
   return el(
       "p", {class: "machine"}, el("b", {}, name(first, 90)),
@@ -53,12 +56,10 @@ function bestOn(run, ceiling) {
   return best;
 }
 
-function verdictBadge(verdict, cause) {
-  if (!verdict) return "";
-  const good = verdict === "ok";
-  return el(
-      "span", {class: good ? "badge good" : "badge doubt", title: cause || null},
-      good ? "✓ ok" : `⚠ ${plain(verdict)}`);
+const verdictLook = (verdict) => (verdict === "ok" ? "badge good" : verdict ? "badge doubt" : "");
+
+function verdictWords(verdict) {
+  return verdict === "ok" ? "✓ ok" : verdict ? `⚠ ${plain(verdict)}` : "";
 }
 
 const GRADES = {
@@ -92,7 +93,12 @@ function resourceWords(resource) {
 
 function verdictCell(run, ceiling) {
   const resource = judged(run, ceiling);
-  if (!resource) return el("td", {}, verdictBadge(ceiling.verdict, ceiling.cause));
+  if (!resource) {
+    const {verdict, cause} = ceiling;
+    return el(
+        "td", {},
+        el("span", {class: verdictLook(verdict), title: cause || null}, verdictWords(verdict)));
+  }
   const why = [resource.causes.join(", "), ceiling.cause, gapWords(resource)].filter(Boolean);
   return el("td", {}, gradeBadge(resource.verdict, why.join("; ")));
 }
@@ -104,14 +110,18 @@ function measuredCell(ceiling, unit) {
   return el(
       "td", {
         class: "number",
-        title: `median of ${samples} samples, ${rejected ?? 0} rejected; ${ceiling.condition}`
+        title: `median of ${samples} samples, ${rejected ?? 0} rejected; ${ceiling.condition}` +
+            (lived ? `; as lived ${quantity(lived.measured, unit)}` : "")
       },
       quantity(ceiling.measured, unit),
       of[1] ? el("small", {}, `${percent(ceiling.measured / of[1])} of ${of[0]}`) : null,
-      lived ? el("small", {title: "with all samples, quiet or not"},
+      lived ? el("small", {class: "lived", title: "with all samples, quiet or not"},
                  `as lived ${quantity(lived.measured, unit)}`) :
               null);
 }
+
+const VERDICT_HEADS =
+    ["limit", "advertised", "theory at clock", "measured", "best kernel", "verdict"];
 
 function verdictRow(run, ceiling) {
   const compute = ceiling.resource === "compute";
@@ -131,14 +141,18 @@ function verdictRow(run, ceiling) {
         },
            quantity(best.rate, unit)),
         el("small", {}, `${percent(best.rate / ceiling.measured)} of measured`),
-        el("small", {}, name([b.kernel, b.variant].filter(Boolean).join(" "), 24)));
+        el("small", {class: "who"}, name([b.kernel, b.variant].filter(Boolean).join(" "), 24)));
   }
-  return el(
-      "tr", {"data-ceiling": ceiling.id}, el("th", {scope: "row"}, name(label, 24)),
-      el("td", {class: "number", title: ceiling.advertised_source || null},
-         quantity(ceiling.advertised, unit)),
-      el("td", {class: "number"}, quantity(ceiling.theory_at_clock, unit)),
-      measuredCell(ceiling, unit), bestCell, verdictCell(run, ceiling));
+  const row =
+      el("tr", {"data-ceiling": ceiling.id}, el("th", {scope: "row"}, name(label, 24)),
+         el("td", {class: "number", title: ceiling.advertised_source || null},
+            quantity(ceiling.advertised, unit)),
+         el("td", {class: "number"}, quantity(ceiling.theory_at_clock, unit)),
+         measuredCell(ceiling, unit), bestCell, verdictCell(run, ceiling));
+  [...row.cells].forEach((cell, i) => {
+    cell.dataset.head = VERDICT_HEADS[i];
+  });
+  return row;
 }
 
 // The resources that fail, or warn and have no row in the table, with their causes; and what was
@@ -167,7 +181,6 @@ function verdictTable(run, device) {
     runs.length > 1 ? run.label : null, runs.length > 1 || run.devices.length > 1 ? device : null,
     device === "cpu" && threads ? `all ${threads} cores` : null
   ].filter(Boolean).join(" · ");
-  const heads = ["limit", "advertised", "theory at clock", "measured", "best kernel", "verdict"];
   return el(
       "div", {class: "verdict"},
       el("h2", {}, "What it delivers", title ? el("small", {}, " ", name(title, 70)) : null),
@@ -177,7 +190,7 @@ function verdictTable(run, device) {
           el("div", {class: "scroll"},
              el("table", {},
                 el("thead", {},
-                   el("tr", {}, ...heads.map((head) => el("th", {scope: "col"}, head)))),
+                   el("tr", {}, ...VERDICT_HEADS.map((head) => el("th", {scope: "col"}, head)))),
                 el("tbody", {}, ...shown.map((ceiling) => verdictRow(run, ceiling))))),
       findings(run, device, shown),
       el("p", {class: "hint"}, "Empty: unknown. Point at a verdict to read its cause."));
@@ -191,4 +204,5 @@ function buildVerdicts() {
     el("p", {class: "note"}, "No ceilings and no kernels: nothing to judge.")
   ]));
   document.getElementById("first").classList.toggle("several", tables.length > 1);
+  document.body.classList.toggle("several-runs", runs.length > 1);
 }

@@ -1,86 +1,56 @@
 "use strict";
-// FLOP/s over the batch: the predicted curve and what was measured.
-
-const STORAGE = {
-  f64: 8,
-  f32: 4,
-  tf32: 4,
-  bf16: 2,
-  f16: 2,
-  e4m3: 1,
-  s8: 1,
-  u8: 1,
-  s4: 0.5
-};
+// FLOP/s over the batch: the predicted curve, as `roofline predict` has it, and what was measured.
 
 // "M:8/N:4096/K:4096" -> {M: 8, …}
 const keysOf = (shape) => Object.fromEntries(
     shape.split("/").map((part) => part.split(":")).map(([k, v]) => [k, Number(v)]));
 
-// Products whose weights come from memory: what one more row of X costs is read off a measured row.
-// FLOP/s(B) = 2 B D F / max(2 B D F / C, (weights + B per_row) / W), with C and W of its outermost
-// level.
-function batchModel(b) {
-  const outer = b.rows.find((r) => r.level === "DRAM" || r.level === "HBM");
-  const {M, N, K, batch} = keysOf(b.shape);
-  const element = STORAGE[b.dtype.split("x").at(-1)];
-  if (b.kernel !== "matmul" || batch || !outer?.bytes || !element || !(M * N * K)) return null;
-  const {peak, bandwidth} = limits(outer);
-  if (!peak) return null;
-  const weights = element * K * N;
-  const perRow = (outer.bytes - weights) / M;
-  return {
-    M,
-    N,
-    K,
-    peak,
-    bandwidth,
-    rate: (B) => 2 * B * N * K / Math.max(2 * B * N * K / peak, (weights + B * perRow) / bandwidth)
-  };
+// Products of the curve's shape on all cores, whose weights came from memory.
+function measuredOn(run, curve) {
+  return run.benchmarks.filter((b) => {
+    if (b.kernel !== "matmul" || b.temperature !== "cold" || b.refused || !b.rate) return false;
+    const {batch, N, K} = keysOf(b.shape);
+    return !batch && K === curve.D && N === curve.F && b.dtype === curve.dtype &&
+        b.device === curve.device && (b.threads == null || b.threads === run.cores.get(b.device));
+  });
 }
 
 function batchChoices(run) {
-  const able = run.benchmarks.filter((b) => !b.refused && b.rate && batchModel(b));
-  const groups = groupBy(able, (b) => {
-    const {N, K} = keysOf(b.shape);
-    return [b.device, b.dtype, N, K, b.threads].join("\n");
-  });
-  return titledBy(groups, (b) => {
-    const {N, K} = keysOf(b.shape);
-    return `${b.dtype}, D=${K} F=${N}${b.threads ? `, ${threadWords(b.threads)}` : ""}`;
-  });
+  const words = (curve) => `${run.devices.length > 1 ? `${curve.device} ` : ""}${curve.dtype}, D=${
+      curve.D} F=${curve.F}`;
+  return run.batchCurves
+      .map((curve) => ({words: words(curve), curve, rows: measuredOn(run, curve)}))
+      .filter(({rows}) => rows.length);
 }
 
-function drawBatch({rows}) {
+function drawBatch({curve, rows}) {
   const colours = themeColours();
-  const fastest = rows.reduce((a, b) => (b.rate > a.rate ? b : a));
-  const model = batchModel(fastest);
-  const largestB = Math.max(512, ...rows.map((b) => batchModel(b).M));
-  const xs = Array.from({length: 161}, (_, i) => largestB ** (i / 160));
-  const ys = xs.map(model.rate);
-  const rates = [...ys, ...rows.map((b) => b.rate)];
+  const rates = [...curve.rates, ...rows.map((b) => b.rate)];
+  const unit = rateUnit(curve.dtype);
   const plot = figure({
     height: 320,
     x: {
-      range: new Range1d({start: 0.8, end: largestB * 1.4}),
+      range: new Range1d({start: 0.8, end: curve.batches.at(-1) * 1.4}),
       tick: plainTick,
       label: "batch B: rows of X[B,D]·Y[D,F]"
     },
     y: {
       range: new Range1d({start: Math.min(...rates) / 2, end: Math.max(...rates) * 2}),
       tick: (v) => tick(v, ""),
-      label: rateUnit(fastest.dtype)
+      label: unit
     }
   });
-  steady(plot.line(xs, ys, {
+  const from = curve.critical_batch == null ?
+      "never compute-bound" :
+      `compute-bound from B = ${plainNumber(curve.critical_batch)}`;
+  steady(plot.line(curve.batches, curve.rates, {
     line_color: colours.roof,
     line_width: 2,
-    legend_label:
-        `predicted: ${quantity(model.peak, "FLOP/s")}, ${quantity(model.bandwidth, "B/s")}`
+    legend_label: `predicted: ${from}, ${quantity(curve.peak, unit)}`
   }));
   const source = new ColumnDataSource({
     data: {
-      x: rows.map((b) => batchModel(b).M),
+      x: rows.map((b) => keysOf(b.shape).M),
       y: rows.map((b) => b.rate),
       fill: rows.map((b) => (b.library ? 0 : 0.85))
     }

@@ -22,7 +22,8 @@ const PLATES = [
     title: "FLOP/s against batch, predicted and measured",
     choices: batchChoices,
     draw: drawBatch,
-    absent: "no matmul was measured with weights from memory (temp:cold) and known ceilings."
+    absent:
+        "no matmul was measured on all cores with weights from memory (temp:cold) and known ceilings."
   },
   {
     key: "decode",
@@ -60,8 +61,12 @@ async function buildPlate(plate, run) {
   let entry = null, drawing = Promise.resolve();
   const drawNow = async () => {
     if (entry) forget([entry]);
-    entry =
-        await show(plate.draw(choices[picker.selectedIndex]), target, `${plate.key}-${run.folder}`);
+    const choice = choices[picker.selectedIndex];
+    const plot = plate.draw(choice);
+    // Said in the chart as well: printed and exported, it stands alone.
+    plot.title.text =
+        isolated(choice.words, 70) + (runs.length > 1 ? `, ${shorten(run.folder, 30)}` : "");
+    entry = await show(plot, target, `${plate.key}-${run.folder}`);
     buttons.replaceChildren(exportButtons(entry));
   };
   const draw = () => (drawing = drawing.then(drawNow));

@@ -6,7 +6,7 @@ function ratioChoices(run) {
   const best = [...groupBy(able, sameWork).values()].map(
       (rows) => rows.reduce((a, b) => (b.peer_ratio > a.peer_ratio ? b : a)));
   return best.length ? [{
-    words: "each shape, the fastest kernel here",
+    words: "fastest kernel of each shape",
     rows: best.sort((a, b) => b.peer_ratio - a.peer_ratio).slice(0, 40)
   }] :
                        [];
@@ -40,7 +40,7 @@ function drawRatio({rows}) {
       factors,
       ratios,
       text: rows.map((b) => `  ${plainNumber(b.peer_ratio)}x ${isolated(b.peer, 24)}`),
-      marker: rows.map((b) => markOf(b.kernel)[0]),
+      marker: rows.map((b) => b.marker),
       colour: ratios.map((r) => colours.series[r >= 1 ? 0 : 1])
     }
   });
