@@ -48,7 +48,7 @@ struct Effort {
 // Samples are short: phases in which a core is shared last tens of milliseconds, and a sample that
 // is longer than they are is never quiet.
 constexpr Effort kQuick = {3, 3, 32, 4, 4, 0.002, 0.01};
-constexpr Effort kFull = {3, 3, 0, 300, 120, 0.03, 0.03};
+constexpr Effort kFull = {3, 3, 0, 120, 120, 0.01, 0.01};
 constexpr double kMemoryInTurns = 4e9;  // bytes a process: all hold their data at once
 constexpr int kFurtherRounds = 2;       // of a group, at most
 constexpr int kAttempts = 2;            // at a ceiling in doubt, beyond the first
