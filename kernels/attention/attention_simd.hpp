@@ -53,6 +53,13 @@ class Group {
   /// Tokens of a block: its K and V take 8 KB, so that the next block finds room beside it in L1.
   static constexpr int kBlock =
       greater(16, lesser(64, 8 * 1024 / (2 * H * static_cast<int>(sizeof(T)))));
+  /// Where an element is used by one head only, the loads are all there is to do: in four pages of
+  /// memory at once they keep the hardware's prefetchers busy, which stop at the end of a page, and
+  /// asking for every line only gets in their way (bf16, one core of Zen 3: 10.8 -> 20.2 GB/s).
+  /// With more to do for each line, lines are asked for, and two streams are 5 to 15 % faster than
+  /// one; int8's scales double the streams, and it is a third slower with four.
+  static constexpr bool kLeaveToHardware = G == 1 && std::is_same_v<T, bf16>;
+  static constexpr int kStreams = kLeaveToHardware ? 4 : std::is_same_v<T, std::int8_t> ? 1 : 2;
   static_assert(kBlock * G % kLanes == 0 && H % (kPairs * kPair) == 0);
 
  public:
@@ -93,13 +100,14 @@ class Group {
   template <class Steps>
   void attend_with(Steps& steps, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
                    std::int64_t end) {
+    Walk walk(a_, b, kv_head, begin, end);
+    const bool prefetch = kPrefetch && (a_.table != nullptr || !kLeaveToHardware);
     std::int64_t rows[2][kBlock];
-    int count = find_rows(b, kv_head, begin, end, rows[0]);
+    int count = walk.next(rows[0]);
     for (int now = 0; count > 0; now ^= 1) {
-      begin += count;
-      const int next = find_rows(b, kv_head, begin, end, rows[now ^ 1]);
+      const int next = walk.next(rows[now ^ 1]);
       next_rows_ = rows[now ^ 1];
-      next_count_ = kPrefetch ? next : 0;
+      next_count_ = prefetch ? next : 0;
       steps.scores(rows[now], count);
       weights(rows[now], count);
       steps.values(rows[now], count);
@@ -107,19 +115,46 @@ class Group {
     }
   }
 
-  /// Rows of the pool for the block that starts at `token`; returns how many.
-  int find_rows(std::int64_t b, std::int64_t kv_head, std::int64_t token, std::int64_t end,
-                std::int64_t* rows) const {
-    const int count = end - token < kBlock ? static_cast<int>(end - token) : kBlock;
-    std::int64_t page = token / a_.page_tokens, in = token % a_.page_tokens;
-    for (int i = 0; i < count; ++page, in = 0) {
-      const std::int64_t at = b * a_.sequence_pages + page;
-      const std::int64_t first =
-          ((a_.table ? a_.table[at] : at) * a_.kv_heads + kv_head) * a_.page_tokens;
-      for (; in < a_.page_tokens && i < count; ++in) rows[i++] = first + in;
+  /// The rows of the pool that hold the tokens [begin, end), in an order of its own: kStreams parts
+  /// of them side by side.
+  class Walk {
+   public:
+    Walk(const Args<T>& a, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
+         std::int64_t end)
+        : a_(a), first_page_(b * a.sequence_pages), kv_head_(kv_head), left_(end - begin) {
+      std::int64_t token = begin;
+      for (int i = 0; i < kStreams && token < end; ++i) {
+        streams_[i] = {row_of(token / a.page_tokens), token / a.page_tokens, token % a.page_tokens};
+        token += left_ / kStreams + (i < left_ % kStreams ? 1 : 0);
+      }
     }
-    return count;
-  }
+
+    /// The next block's; returns how many.
+    int next(std::int64_t* rows) {
+      const int count = left_ < kBlock ? static_cast<int>(left_) : kBlock;
+      for (int i = 0; i < count; ++i, at_ = (at_ + 1) % kStreams) {
+        Stream& s = streams_[at_];
+        if (s.in == a_.page_tokens) s = {row_of(s.page + 1), s.page + 1, 0};
+        rows[i] = s.row + s.in++;
+      }
+      left_ -= count;
+      return count;
+    }
+
+   private:
+    struct Stream {
+      std::int64_t row, page, in;  ///< the page's first row, the page, the token in it
+    };
+    std::int64_t row_of(std::int64_t page) const {
+      const std::int64_t at = first_page_ + page;
+      return ((a_.table ? a_.table[at] : at) * a_.kv_heads + kv_head_) * a_.page_tokens;
+    }
+
+    const Args<T>& a_;
+    std::int64_t first_page_, kv_head_, left_;
+    int at_ = 0;
+    Stream streams_[kStreams];
+  };
 
   /// Asks for rows [from, to) of the next block. Tried and left: two blocks ahead, into L2 or into
   /// L1 (no gain); this block's values during its scores (a tenth to a half slower); blocks of 16
