@@ -9,7 +9,8 @@ namespace {
 
 /// int8 as pairs of 16-bit values: vpmaddwd multiplies them exactly and adds the pair into 32 bits.
 /// vpmaddubsw would take twice the values, but it saturates its 16-bit sums: 2 * 128 * 128 does not
-/// fit, so it is wrong for some inputs.
+/// fit, so it is wrong for some inputs. Tried and left: even and odd bytes by shifts in place of
+/// vpmovsx, which takes half a cycle on Zen 3: no faster.
 struct Int8Avx2 {
   using X = std::int8_t;
   using Y = std::int8_t;
