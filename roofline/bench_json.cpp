@@ -343,8 +343,8 @@ class Reader {
     }
     Benchmark sample = read_sample(row, source, name, caches);
     sample.attempt = attempt;
-    auto parts = read_parts(row, sample);
     sample.roof_of = row.text("roof_of");
+    auto parts = read_parts(row, sample);
     const auto [found, fresh] = index_.try_emplace(
         {sample.name, sample.device, sample.attempt, sample.roof_of}, data_.benchmarks.size());
     if (fresh) {

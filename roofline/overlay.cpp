@@ -179,11 +179,13 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
     point.t_level_s = time.seconds;
     const bool known =
         compute_known && !std::isnan(time.seconds) && std::max(t_math, time.seconds) > 0;
+    const bool by_level = time.seconds > t_math;
+    const Ceiling* limit = by_level ? time.roof : compute;
     if (known) {
       const double t_roof = std::max(t_math, time.seconds);
       point.roof_flops_per_s = row.flops / t_roof;
       point.fraction_of_roof = t_roof / common.time_s;
-      point.roof = time.seconds > t_math ? time.roof->id() : compute->id();
+      point.roof = limit->id();
       point.t_upper_s = t_math + time.seconds;
       if (compute && time.roof) {
         point.ridge_intensity = ridge_intensity(compute->value(), time.rate.value);
@@ -193,8 +195,6 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
             attainable(point.intensity, compute->advertised, time.roof->advertised);
       }
     }
-    const bool by_level = time.seconds > t_math;
-    const Ceiling* limit = by_level ? time.roof : compute;
     const bool above = known && (by_level ? beyond(time.seconds, time.rate) : beyond(t_math, peak));
     // The ceiling's own time, which is another one where the main memory was measured beside.
     const double t_ceiling = by_level && limit ? bytes / limit->value() : t_math;

@@ -161,22 +161,7 @@ class GpuDecode final : public cuda::GpuProblem {
       return check_product<W>(s, stage, layer, stack_.template copy<bf16>(in, m.k).data(),
                               stack_.template copy<float>(out, m.n).data(), omp_get_max_threads());
     };
-    switch (stage) {
-      case kQkv:
-        return product(stack_.normed, stack_.qkv);
-      case kAttention:
-        return check_attended(layer);
-      case kOut:
-        return product(stack_.attended_bf16, stack_.update);
-      case kMlpUp:
-        return product(stack_.normed, stack_.up);
-      case kMlpDown:
-        return product(stack_.gated, stack_.update);
-      case kHead:
-        return product(stack_.normed, stack_.logits);
-      default:
-        return {};
-    }
+    return check_stage(stack_, stage, product, [&] { return check_attended(layer); });
   }
 
   std::string check_attended(std::int64_t layer) const {

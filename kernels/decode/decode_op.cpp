@@ -173,22 +173,7 @@ class Decode final : public Problem {
     const auto product = [&](const Buffer<bf16>& in, const Buffer<float>& out) {
       return check_product<W>(s, stage, layer, in.data(), out.data(), case_.threads);
     };
-    switch (stage) {
-      case kQkv:
-        return product(stack_.normed, stack_.qkv);
-      case kAttention:
-        return check_attended(layer);
-      case kOut:
-        return product(stack_.attended_bf16, stack_.update);
-      case kMlpUp:
-        return product(stack_.normed, stack_.up);
-      case kMlpDown:
-        return product(stack_.gated, stack_.update);
-      case kHead:
-        return product(stack_.normed, stack_.logits);
-      default:
-        return {};
-    }
+    return check_stage(stack_, stage, product, [&] { return check_attended(layer); });
   }
 
   std::string check_attended(std::int64_t layer) const {

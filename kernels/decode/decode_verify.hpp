@@ -238,4 +238,26 @@ std::string check_step(const Stack& stack) {
   return {};
 }
 
+/// Checks what a stage of a step has just left in the stack's buffers, on what it got from them.
+/// `product(in, out)` and `attended()` return what is wrong, or nothing.
+template <class Stack, class Product, class Attended>
+std::string check_stage(const Stack& stack, Stage stage, Product product, Attended attended) {
+  switch (stage) {
+    case kQkv:
+      return product(stack.normed, stack.qkv);
+    case kAttention:
+      return attended();
+    case kOut:
+      return product(stack.attended_bf16, stack.update);
+    case kMlpUp:
+      return product(stack.normed, stack.up);
+    case kMlpDown:
+      return product(stack.gated, stack.update);
+    case kHead:
+      return product(stack.normed, stack.logits);
+    default:
+      return {};
+  }
+}
+
 }  // namespace kernels::decode
