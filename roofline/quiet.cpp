@@ -57,6 +57,10 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
   }
 }
 
+bool wants_samples(const Benchmark& row) {
+  return (row.gated() && !row.quiet()) || relative_mad(row.times_s) > kDisagreement;
+}
+
 double clock_fall(const Benchmark& row, bool quiet_only) {
   double low = kUnknownNumber, high = kUnknownNumber;
   for (std::size_t i = 0; i < row.beside.size(); ++i) {

@@ -42,6 +42,10 @@ inline constexpr double kDisagreement = 0.15;
 /// it a run of which not one moment in ten was quiet looks quiet.
 void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle = kUnknownNumber);
 
+/// Whether too few samples were quiet, or those that count disagree; as set_disturbed_apart() left
+/// the row.
+bool wants_samples(const Benchmark& row);
+
 /// How far below the highest clock beside a sample the lowest one was, as a share; of the quiet
 /// samples, or of all. NaN where no clock is known.
 double clock_fall(const Benchmark& row, bool quiet_only);

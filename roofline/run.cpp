@@ -247,9 +247,7 @@ class Runner {
     all.insert(all.end(), seen_.begin(), seen_.end());
     set_disturbed_apart(all, machine_.issue_per_cycle);
     all.resize(own);
-    std::erase_if(all, [](const Benchmark& row) {
-      return (!row.gated() || row.quiet()) && !(relative_mad(row.times_s) > kDisagreement);
-    });
+    std::erase_if(all, [](const Benchmark& row) { return !wants_samples(row); });
     if (all.empty()) return false;
     if (is_probe(all.front()) && all.front().roof_of.empty()) {
       std::set<std::string> names;
@@ -591,6 +589,9 @@ int run(const RunOptions& options) {
              kernels_summary(analysis.points));
   const std::string steps = prediction_summary(predictions(analysis.points));
   if (!steps.empty()) fmt::print("\n{}", steps);
+  const Effort& effort = settings.full ? kFull : kQuick;
+  const std::string wanting = samples_summary(analysis.data.benchmarks, effort.rounds_s);
+  if (!wanting.empty()) fmt::print("\n{}", wanting);
   if (failed) {
     fmt::print("\n{} failed:\n", folder->failures().size());
     for (const RunFailure& failure : folder->failures()) {

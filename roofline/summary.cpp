@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "roofline/quiet.hpp"
 #include "roofline/text_table.hpp"
 
 namespace roofline {
@@ -98,6 +99,21 @@ std::string kernels_summary(const std::vector<Point>& points) {
     out += fmt::format("{} rows with verdict {}: see roofline.csv\n", count, verdict);
   }
   return out;
+}
+
+std::string samples_summary(const std::vector<Benchmark>& rows, double rounds_s) {
+  std::map<std::tuple<std::string, std::string, std::string>, const Benchmark*> last;  // attempts
+  for (const Benchmark& row : rows) {
+    const Benchmark*& known = last[{row.device, row.name, row.roof_of}];
+    if (!known || known->attempt < row.attempt) known = &row;
+  }
+  const auto wanting = std::count_if(last.begin(), last.end(),
+                                     [](const auto& item) { return wants_samples(*item.second); });
+  if (wanting == 0) return {};
+  return fmt::format(
+      "{} of {} benchmarks had fewer than {} quiet samples, or samples that disagree, when their "
+      "further rounds ({:g} s in all) were spent\n",
+      wanting, last.size(), kFewestQuiet, rounds_s);
 }
 
 }  // namespace roofline

@@ -63,7 +63,9 @@ Finding shared_cores(const Box& box) {
   out.grade = share < limit("as_lived_share") ? Grade::kWarn : Grade::kPass;
   out.text = fmt::format("peaks over all moments are {} of those in quiet ones", percent(share));
   if (out.grade == Grade::kPass) return out;
-  out.text += guest      ? ": virtual CPUs share cores (SMT siblings) with others on the host"
+  out.text += load(box).grade == Grade::kWarn
+                  ? ": other processes of this system run on these cores"
+              : guest    ? ": virtual CPUs share cores (SMT siblings) with others on the host"
               : siblings ? ": other work runs on the SMT siblings"
                          : ": other work runs on these cores";
   return out;

@@ -78,6 +78,7 @@ check "$folder" "all(r['time_low_s'] and r['samples'] == '9' for r in csv('roofl
 grep -q 'skipped 8 benchmarks: this CPU has no AVX-512' good.err || fail 'good: skips not shown'
 grep -Eq '^\[0/13\] [0-9:]+ left, ' good.err || fail 'good: no progress line'
 grep -Eq 'dot/f32/N:1000/cold/1T +avx2 .*1\.25x OpenBLAS' good.out || fail 'good: no summary line'
+grep -q 'further rounds' good.out && fail 'good: samples are wanting'
 [ "$(wc -l <good.err)" -lt 12 ] || fail 'good: too many lines on stderr'
 
 # 2. One bench breaks: it is named, the others are there. Three variants share its process.
@@ -265,6 +266,8 @@ for size in 4096 8192 16384 24576; do faults+=,low:copy/size:$size/threads:1; do
 FAKE_FAULTS=$faults,low:copy/size:131072/threads:2 measure doubt 0 --filter '^(fma_peak|stream|chase)'
 doubted="{(r['resource'], r['level'], r['operation'], r['threads']): r['verdict'] for r in csv('ceilings.csv') if r['verdict'] != 'ok'}"
 check "$folder" "$doubted == {('compute', '', 'fma_peak', t): 'samples-disagree' for t in '12'} | {('latency', l, 'chase', '1'): 'clock-moved' for l in ('L1', 'L2', 'L3', 'DRAM')} | {('bandwidth', 'L2', 'copy', '1'): 'out-of-order', ('bandwidth', 'L2', 'copy', '2'): 'no-plateau'}"
+grep -q '^2 of 64 benchmarks had fewer than 3 quiet samples, or samples that disagree, when their further rounds (4 s in all) were spent$' doubt.out ||
+  fail 'doubt: what the further rounds left is not told'
 check "$folder" "{row['round'] for row in bench if 'fma_peak/scalar' in row['name'] and 'attempt' not in row} == {0, 1, 2}"
 check "$folder" "{row['name'].split('/')[0] for row in bench if row.get('attempt') == 2} == {'fma_peak', 'chase', 'stream'}"
 check "$folder" "{row['name'].split('/')[4].split(':')[1] for row in bench if row.get('attempt') == 2 and 'copy' in row['name'] and 'threads:1/' in row['name']} == {'4096', '8192', '16384', '24576', '65536', '131072', '262144'}"

@@ -434,6 +434,20 @@ TEST(Check, LatencyIsBetterWhenSmaller) {
   EXPECT_EQ(dram.verdict, Grade::kFail);
 }
 
+TEST(Check, SharedCoresAreLaidToTheProcessesOfThisSystemWhereThereAreAny) {
+  Planted box = healthy_cpu();
+  box.state("hypervisor") = "KVM";
+  for (Ceiling& c : box.ceilings) {
+    if (c.condition == "as-lived") c.measured *= 0.5;
+  }
+  const std::string peaks = "peaks over all moments are 49.0 % of those in quiet ones";
+  EXPECT_EQ(finding(box.report(), "shared-cores").text,
+            peaks + ": virtual CPUs share cores (SMT siblings) with others on the host");
+  box.state("load_average") = {8.0, 8.0, 8.0};
+  EXPECT_EQ(finding(box.report(), "shared-cores").text,
+            peaks + ": other processes of this system run on these cores");
+}
+
 TEST(Check, EccCostsOnlyWithoutHbm) {
   Planted box = healthy_gpu();
   box.gpu("name") = "NVIDIA L40S";

@@ -60,6 +60,18 @@ TEST(Quiet, TwoQuietSamplesAreTooFew) {
   EXPECT_EQ(rows[0].times_s.size(), 4u);
 }
 
+TEST(Quiet, SamplesThatDisagreeOrWereNotQuietAreTooFew) {
+  std::vector<Benchmark> rows = {row({kQuiet, kQuiet, kQuiet}), row({kQuiet, kQuiet, kQuiet}),
+                                 row({kQuiet, kQuiet, kShared})};
+  rows[0].lived_times_s = {1, 1.17, 0.83};  // relative MAD 0.17
+  rows[1].lived_times_s = {1, 1.15, 0.85};
+  rows[2].lived_times_s = {1, 1, 1};
+  set_disturbed_apart(rows);
+  EXPECT_TRUE(wants_samples(rows[0]));
+  EXPECT_FALSE(wants_samples(rows[1]));
+  EXPECT_TRUE(wants_samples(rows[2]));
+}
+
 TEST(Quiet, AFallenClockIsSeenWithinABenchmark) {
   // 2.7 of 3 GHz is a fall; another benchmark that runs at 2.7 GHz throughout is quiet.
   const Surroundings slow{2.7 * kGHz, 2, 0, kUnknownNumber};
