@@ -133,6 +133,8 @@ std::string missing(Need need) {
     case Need::sm89:
     case Need::sm90a:
     case Need::cublaslt:
+    case Need::cublas:
+    case Need::cub:
 #ifdef ROOFLINE_HAS_CUDA
       return cuda::missing(need);
 #else

@@ -28,6 +28,8 @@ enum class Need {
   sm89,
   sm90a,
   cublaslt,
+  cublas,
+  cub,
 };
 
 enum class Threads { one, any };
@@ -40,7 +42,7 @@ struct KernelInfo {
   const void* table;  ///< the operation's own `Kernel`
   bool gpu() const { return needs >= Need::sm80; }
   bool library() const {
-    return (needs >= Need::openblas && needs <= Need::mkl) || needs == Need::cublaslt;
+    return (needs >= Need::openblas && needs <= Need::mkl) || needs >= Need::cublaslt;
   }
 };
 

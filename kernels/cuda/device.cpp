@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/cublaslt.hpp"
+#include "kernels/cuda/cublas.hpp"
 
 namespace kernels::cuda {
 namespace {
@@ -107,7 +107,9 @@ std::string missing(Need need) {
            (need == Need::sm90a  ? ", this needs 9.0"
             : need == Need::sm89 ? ", this needs 8.9"
                                  : ", this needs 8.0");
-  return need == Need::cublaslt ? missing_cublaslt() : std::string();
+  return need == Need::cublaslt ? missing_cublaslt()
+         : need == Need::cublas ? missing_cublas()
+                                : std::string();
 }
 
 }  // namespace kernels::cuda

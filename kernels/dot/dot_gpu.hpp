@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <string>
 
 namespace kernels::dot {
 
@@ -26,8 +27,9 @@ using GpuLaunch = std::int64_t (*)(const GpuArguments&, cudaStream_t);
 
 struct GpuKernel {
   GpuLaunch f64, f32, bf16, s8;
-  std::int64_t max_n = 0;  ///< largest N that is offered; 0: any
-  int max_repeats = 1;     ///< products that a launch can do
+  std::int64_t max_n = 0;            ///< largest N that is offered; 0: any
+  int max_repeats = 1;               ///< products that a launch can do
+  std::string (*label)() = nullptr;  ///< further `key=value;` text; null: none
 };
 
 }  // namespace kernels::dot

@@ -45,6 +45,7 @@ class GpuDot final : public cuda::GpuProblem {
  public:
   GpuDot(const KernelInfo& info, const Case& c, const Caches& caches)
       : launch_(launch_of(info, c.dtype)),
+        label_(static_cast<const GpuKernel*>(info.table)->label),
         repeats_(c.text("region") == "shared"
                      ? static_cast<const GpuKernel*>(info.table)->max_repeats
                      : 1),
@@ -101,6 +102,7 @@ class GpuDot final : public cuda::GpuProblem {
   std::pair<std::string, std::string> exec_unit() const override {
     return {"cuda-core", type_ == Type::bf16 ? "f32" : case_.dtype};
   }
+  std::string label() const override { return label_ != nullptr ? label_() : std::string(); }
 
  private:
   static constexpr std::int64_t kHostOracle = std::int64_t{1} << 22;
@@ -123,6 +125,7 @@ class GpuDot final : public cuda::GpuProblem {
   }
 
   GpuLaunch launch_;
+  std::string (*label_)();
   int repeats_;  ///< products that share a launch, all of the same copy
   Case case_;
   Caches caches_;

@@ -2,14 +2,13 @@
 // Bound: the roof of the unit that it chooses (wgmma on Hopper, except for fp64 and plain fp32).
 // Gains over the ladder: what the vendor knows.
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/cublaslt.hpp"
+#include "kernels/cuda/cublas.hpp"
 #include "kernels/cuda/memory.hpp"
 #include "kernels/matmul/matmul_gpu.hpp"
 #include "kernels/op.hpp"
 
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
-#include <dlfcn.h>
 
 #include <limits>
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "kernels/cuda/cublaslt.hpp"
+#include "kernels/cuda/cublas.hpp"
 #include "kernels/cuda/fill.hpp"
 #include "kernels/cuda/harness.hpp"
 #include "kernels/cuda/traffic.hpp"
@@ -43,7 +43,8 @@ TEST(CapabilityFits, PortableCodeGoesOnHopperCodeDoesNot) {
 
 TEST(Missing, SaysTheSameForEveryNeedWithoutAGpu) {
   if (unusable().empty()) GTEST_SKIP() << "there is a GPU";
-  for (const Need need : {Need::sm80, Need::sm89, Need::sm90a, Need::cublaslt})
+  for (const Need need :
+       {Need::sm80, Need::sm89, Need::sm90a, Need::cublaslt, Need::cublas, Need::cub})
     EXPECT_EQ(cuda::missing(need), unusable());
   EXPECT_EQ(unusable().find('\n'), std::string::npos);
 }
@@ -52,6 +53,12 @@ TEST(Cublaslt, LoadsOrSaysWhatIsMissing) {
   const std::string why = missing_cublaslt();
   EXPECT_EQ(why.empty(), cublaslt_handle() != nullptr) << why;
   EXPECT_TRUE(why.empty() || why.rfind("cuBLASLt: ", 0) == 0) << why;
+}
+
+TEST(Cublas, LoadsOrSaysWhatIsMissing) {
+  const std::string why = missing_cublas();
+  EXPECT_EQ(why.empty(), cublas_handle() != nullptr) << why;
+  EXPECT_TRUE(why.empty() || why.rfind("cuBLAS: ", 0) == 0) << why;
 }
 
 TEST(Check, ThrowsWithExpressionFileAndLine) {

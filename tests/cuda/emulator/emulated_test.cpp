@@ -45,6 +45,8 @@ struct Emulated {
 #define EMULATE_sm90a(op, variant) \
   {{#op, #variant, Need::sm90a, Threads::one, "", &op::variant}, &op::gpu_operation},
 #define EMULATE_cublaslt(op, variant)
+#define EMULATE_cublas EMULATE_cublaslt
+#define EMULATE_cub EMULATE_cublaslt
 #define GPU_OPERATION(op, what)
 #define GPU_KERNEL(op, variant, needs, idea) EMULATE_##needs(op, variant)
 const Emulated kEmulated[] = {

@@ -1,7 +1,6 @@
-#include "kernels/cuda/cublaslt.hpp"
+#include "kernels/cuda/cublas.hpp"
 
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <glob.h>
 
 #include <cstdlib>
@@ -11,12 +10,12 @@
 namespace kernels::cuda {
 namespace {
 
-std::vector<std::string> candidates() {
+std::vector<std::string> candidates(const std::string& library) {
   // The major version of the runtime that this was built with comes first.
 #if CUDART_VERSION < 13000
-  const std::vector<std::string> names = {"libcublasLt.so.12", "libcublasLt.so.13"};
+  const std::vector<std::string> names = {library + ".12", library + ".13"};
 #else
-  const std::vector<std::string> names = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  const std::vector<std::string> names = {library + ".13", library + ".12"};
 #endif
   std::vector<std::string> folders = {"/usr/local/cuda/lib64/", "/usr/local/cuda/lib/",
                                       "/usr/lib/x86_64-linux-gnu/"};
@@ -36,7 +35,7 @@ std::vector<std::string> candidates() {
   return all;
 }
 
-void* load(const std::string& pattern) {
+void* open(const std::string& pattern) {
   if (pattern.find('/') == std::string::npos) return dlopen(pattern.c_str(), RTLD_NOW | RTLD_LOCAL);
   glob_t found{};
   void* handle = nullptr;
@@ -47,25 +46,45 @@ void* load(const std::string& pattern) {
   return handle;
 }
 
+void* load(const std::string& library) {
+  for (const auto& candidate : candidates(library))
+    if (void* handle = open(candidate)) return handle;
+  return nullptr;
+}
+
+std::string missing(const char* name, const char* library, void* handle,
+                    std::initializer_list<const char*> functions) {
+  if (handle == nullptr) return std::string(name) + ": " + library + ".12 or .13 not found";
+  for (const char* function : functions)
+    if (dlsym(handle, function) == nullptr)
+      return std::string(name) + ": the library found has no " + function;
+  return {};
+}
+
 }  // namespace
 
-void* cublaslt_handle() {
-  static void* const handle = [] {
-    void* h = nullptr;
-    for (const auto& candidate : candidates())
-      if ((h = load(candidate)) != nullptr) break;
-    return h;
-  }();
+void* cublas_handle() {
+  static void* const handle = load("libcublas.so");
   return handle;
+}
+
+void* cublaslt_handle() {
+  static void* const handle = load("libcublasLt.so");
+  return handle;
+}
+
+std::string missing_cublas() {
+#if __has_include(<cublas_v2.h>)
+  return missing("cuBLAS", "libcublas.so", cublas_handle(), {"cublasCreate_v2", "cublasSdot_v2"});
+#else
+  return "cuBLAS: built without cublas_v2.h";
+#endif
 }
 
 std::string missing_cublaslt() {
 #if __has_include(<cublasLt.h>)
-  if (cublaslt_handle() == nullptr) return "cuBLASLt: libcublasLt.so.12 or .13 not found";
-  for (const char* name : {"cublasLtCreate", "cublasLtMatmul", "cublasLtMatmulAlgoGetHeuristic"})
-    if (dlsym(cublaslt_handle(), name) == nullptr)
-      return std::string("cuBLASLt: the library found has no ") + name;
-  return {};
+  return missing("cuBLASLt", "libcublasLt.so", cublaslt_handle(),
+                 {"cublasLtCreate", "cublasLtMatmul", "cublasLtMatmulAlgoGetHeuristic"});
 #else
   return "cuBLASLt: built without cublasLt.h";
 #endif
