@@ -5,6 +5,9 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <memory>
+
+#include "kernels/cuda/types.hpp"
 
 namespace kernels::attention {
 
@@ -24,6 +27,8 @@ struct GpuArguments {
   /// maximum is in units of log2. Sizes: partial_floats().
   float* partial_sums;
   float2* partial_stats;
+  unsigned* finished = nullptr;  ///< [batch * heads], zero before the first call and after each
+  const void* state = nullptr;   ///< what the variant's open() made for this cache
 };
 
 constexpr std::int64_t partials(int batch, int heads, int chunks) {
@@ -40,13 +45,18 @@ struct GpuLaunches {
 
 struct GpuKernel {
   GpuLaunches f32, bf16, f16, e4m3, s8;
-  bool splits = false;  ///< cuts the context into chunks
+  bool splits = false;     ///< cuts the context into chunks
+  int pieces_per_sm = 16;  ///< pieces of work that are wanted for each SM, where it does
   /// Query heads that share one read of the cache, by bytes of an element; 1: none.
   int (*shared_heads)(int element_bytes) = nullptr;
   double max_bytes = 0;  ///< largest cache that is offered; 0: any
   /// Scores and values on tensor cores in the cache's type (int8 in bf16, e4m3 in f16): queries and
   /// weights are rounded to it.
   bool tensor_cores = false;
+  int page_grain = 1;  ///< pages are a multiple of so many tokens
+  /// Makes what the variant keeps for a cache of `rows` rows; null: nothing.
+  std::shared_ptr<void> (*open)(const GpuArguments&, cuda::Type, std::int64_t rows,
+                                std::int64_t head_dim) = nullptr;
 };
 
 }  // namespace kernels::attention

@@ -140,8 +140,14 @@ class GpuAttention final : public cuda::GpuProblem {
     const std::int64_t pieces = partials(s.batch, s.heads, pieces_.chunks);
     partial_sums_ = cuda::allocate(pieces * s.head_dim * sizeof(float));
     partial_stats_ = cuda::allocate(pieces * sizeof(float2));
+    finished_ = cuda::allocate(s.batch * s.heads * sizeof(unsigned));
+    CUDA_CHECK(cudaMemset(finished_.get(), 0, s.batch * s.heads * sizeof(unsigned)));
     make_marks();
-    for (std::int64_t slot = 0; slot < slots_; ++slot) caches_of_.push_back(make_cache());
+    for (std::int64_t slot = 0; slot < slots_; ++slot) {
+      caches_of_.push_back(make_cache());
+      if (kernel_.open != nullptr)
+        caches_of_[slot].state = kernel_.open(arguments(slot), type_, rows_, s.head_dim);
+    }
   }
 
   std::int64_t enqueue(std::int64_t first, std::int64_t count, cudaStream_t stream) override {
@@ -201,6 +207,7 @@ class GpuAttention final : public cuda::GpuProblem {
  private:
   struct Cache {
     Memory k, v, k_scale, v_scale;
+    std::shared_ptr<void> state;  ///< the variant's own
   };
 
   bool scaled() const { return type_ == Type::s8; }
@@ -253,7 +260,7 @@ class GpuAttention final : public cuda::GpuProblem {
 
   Cache make_cache() const {
     const std::int64_t n = rows_ * shape_.head_dim, e = cuda::size_of(type_);
-    Cache cache{cuda::allocate(n * e), cuda::allocate(n * e), {}, {}};
+    Cache cache{cuda::allocate(n * e), cuda::allocate(n * e), {}, {}, {}};
     cuda::fill(type_, cache.k.get(), {1, n, n}, kSeedK, Values::random);
     cuda::fill(type_, cache.v.get(), {1, n, n}, kSeedV, Values::random);
     for (const auto& [row, key] : marks_) {
@@ -263,6 +270,7 @@ class GpuAttention final : public cuda::GpuProblem {
       CUDA_CHECK(cudaMemcpy(cuda::as<std::byte>(cache.k) + row * shape_.head_dim * e, bytes.data(),
                             bytes.size(), cudaMemcpyHostToDevice));
     }
+    poison_unused(cache);
     if (scaled()) {
       const auto scales = [&](std::uint64_t seed) {
         std::vector<float> values(rows_);
@@ -273,6 +281,20 @@ class GpuAttention final : public cuda::GpuProblem {
       cache.v_scale = scales(kSeedVScale);
     }
     return cache;
+  }
+
+  /// Rows that hold no token are no numbers, so that a kernel which uses them shows it.
+  void poison_unused(const Cache& cache) const {
+    const Shape& s = shape_;
+    const std::int64_t row_bytes = s.head_dim * cuda::size_of(type_);
+    for (std::int64_t b = 0; b < s.batch; ++b)
+      for (std::int64_t h = 0; h < s.kv_heads; ++h)
+        for (std::int64_t t = length_of(s, b); t < sequence_pages_ * page_tokens_;) {
+          const std::int64_t row = row_of(b, h, t), left = page_tokens_ - t % page_tokens_;
+          for (const Memory* memory : {&cache.k, &cache.v})
+            cuda::poison(cuda::as<std::byte>(*memory) + row * row_bytes, left * row_bytes);
+          t += left;
+        }
   }
 
   GpuArguments arguments(std::int64_t slot) const {
@@ -295,7 +317,9 @@ class GpuAttention final : public cuda::GpuProblem {
             .chunk = pieces_.chunk,
             .chunks = pieces_.chunks,
             .partial_sums = cuda::as<float>(partial_sums_),
-            .partial_stats = cuda::as<float2>(partial_stats_)};
+            .partial_stats = cuda::as<float2>(partial_stats_),
+            .finished = cuda::as<unsigned>(finished_),
+            .state = cache.state.get()};
   }
 
   /// One head in double, from the values that the inputs must have. Empty when right.
@@ -368,7 +392,7 @@ class GpuAttention final : public cuda::GpuProblem {
   Pieces pieces_{};
   std::vector<std::int32_t> table_host_;
   std::unordered_map<std::int64_t, std::vector<double>> marks_;  ///< keys set by hand, by row
-  Memory table_, lengths_, q_, out_, partial_sums_, partial_stats_;
+  Memory table_, lengths_, q_, out_, partial_sums_, partial_stats_, finished_;
   std::vector<Cache> caches_of_;  ///< one of each slot, with the same values
 };
 
@@ -378,7 +402,7 @@ bool supports(const KernelInfo& info, const Case& c) {
   const Shape s = gpu_shape_of(c);
   if (kernel.max_bytes > 0 && attention::cost(s, cuda::size_of(type), 0).bytes > kernel.max_bytes)
     return false;
-  return launch_of(info, type, s.head_dim) != nullptr;
+  return s.page % kernel.page_grain == 0 && launch_of(info, type, s.head_dim) != nullptr;
 }
 
 std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {

@@ -1,5 +1,5 @@
-// In which order a persistent kernel's blocks take the tiles of Z, and where a ring of stages is.
-// Plain arithmetic, so that the tests can walk it without a GPU.
+// In which order a persistent kernel's blocks take the tiles of Z. Plain arithmetic, so that the
+// tests can walk it without a GPU.
 #pragma once
 
 #include <cstdint>
@@ -30,18 +30,5 @@ KERNELS_HD constexpr TileAt tile_at(const TileGrid& g, std::int64_t index) {
   const int inside = i - first * g.tiles_n;
   return {first + inside % rows, inside / rows, batch};
 }
-
-/// Position in a ring of `kStages`: `parity` is that of the phase in which the stage is filled for
-/// the n-th time. It runs on across tiles.
-template <int kStages>
-struct RingPosition {
-  int stage = 0;
-  unsigned parity = 0;
-  KERNELS_HD constexpr void advance() {
-    if (++stage < kStages) return;
-    stage = 0;
-    parity ^= 1;
-  }
-};
 
 }  // namespace kernels::matmul

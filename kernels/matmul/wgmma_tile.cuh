@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <memory>
 
-#include "kernels/cuda/check.hpp"
+#include "kernels/cuda/ring.cuh"
 #include "kernels/cuda/tensor_map.hpp"
-#include "kernels/cuda/tma.cuh"
 #include "kernels/cuda/wgmma.cuh"
 #include "kernels/matmul/matmul_gpu.hpp"
 
 namespace kernels::matmul {
 
 namespace ptx = kernels::cuda::ptx;
+using cuda::allow_shared;
+using cuda::init_ring;
+using cuda::RingPosition;
 
 constexpr int kTileM = 128;      ///< of Z: 64 rows for each of two warpgroups
 constexpr int kSpan = 128;       ///< bytes of a row in shared memory: one period of the swizzle
@@ -53,18 +55,6 @@ WGMMA_TYPE(S8, int, 1, true, wgmma_s8)
 
 template <class Type>
 constexpr int kStep = kSpan / Type::kBytes;  ///< of K, elements
-
-/// Makes a ring's barriers, by one thread: a stage is full when its loads have come, and empty
-/// after `releases` arrivals of those that read it. A barrier of all who use the ring follows.
-template <int kStages>
-__device__ __forceinline__ void init_ring(ptx::Mbarrier (&full)[kStages],
-                                          ptx::Mbarrier (&empty)[kStages], int releases) {
-  for (int s = 0; s < kStages; ++s) {
-    ptx::mbarrier_init(full[s], 1);
-    ptx::mbarrier_init(empty[s], releases);
-  }
-  ptx::mbarrier_init_fence();
-}
 
 /// Brings in X's rows from `row` on, k elements along K.
 template <int kTileN>
@@ -161,13 +151,6 @@ Maps make_maps(const GpuArguments& a, cuda::Type type) {
                              : cuda::Tensor{type, a.y, a.n, a.k, a.batch, a.y_pitch, a.y_stride};
   // A panel of Y: 64 rows of N, or 128 bytes' worth of rows of K.
   return {cuda::tensor_map(x, kTileM), cuda::tensor_map(y, kPanel)};
-}
-
-/// Lets a kernel have more than 48 KB of shared memory.
-template <class Kernel>
-void allow_shared(Kernel* kernel, std::size_t bytes) {
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(bytes)));
 }
 
 /// SMs of the current device.

@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "kernels/cuda/ring_position.hpp"
+
 namespace kernels::matmul {
 namespace {
 
@@ -51,7 +53,7 @@ TEST(TileAt, KeepsWhatRunsAtOneTimeNearlySquare) {
 }
 
 TEST(RingPosition, FlipsItsParityWhenItComesRound) {
-  RingPosition<3> at;
+  cuda::RingPosition<3> at;
   const int stages[] = {0, 1, 2, 0, 1, 2, 0};
   const unsigned parities[] = {0, 0, 0, 1, 1, 1, 0};
   for (int i = 0; i < 7; ++i, at.advance()) {

@@ -176,6 +176,11 @@ int mma_attention_without_last(const attention::GpuArguments& a, cudaStream_t st
   --less.context;
   return attention::sm80_v4_mma.bf16.dim_64(less, stream);
 }
+int tma_attention_without_last(const attention::GpuArguments& a, cudaStream_t stream) {
+  attention::GpuArguments less = a;
+  --less.context;
+  return attention::sm90a_v6_fused.bf16.dim_64(less, stream);
+}
 int mma_attention_with_equal_lengths(const attention::GpuArguments& a, cudaStream_t stream) {
   attention::GpuArguments more = a;
   more.lengths = nullptr;
@@ -243,6 +248,11 @@ TEST(Oracles, CatchWrongKernels) {
   EXPECT_NE(verdict(tensor, &rough, decode), "");
   rough.bf16.dim_64 = mma_attention_with_equal_lengths;
   EXPECT_NE(verdict(tensor, &rough, ragged), "");
+  const auto& fused = find("attention", "sm90a_v6_fused");
+  rough = attention::sm90a_v6_fused;
+  EXPECT_EQ(verdict(fused, &rough, ragged), "");
+  rough.bf16.dim_64 = tma_attention_without_last;
+  EXPECT_NE(verdict(fused, &rough, decode), "");
 }
 
 // Wrong glue, and kernels that leave out a part of what they are given.

@@ -1,0 +1,270 @@
+// A block over a piece of one kv head's context: a producer warp brings K and V in by TMA, four
+// warps take 16 tokens of each stage and put their sums together in shared memory.
+#pragma once
+
+#include <limits>
+#include <memory>
+
+#include "kernels/attention/attention_mma.cuh"
+#include "kernels/cuda/ring.cuh"
+#include "kernels/cuda/tensor_map.hpp"
+
+namespace kernels::attention {
+
+namespace ptx = kernels::cuda::ptx;
+
+inline constexpr int kTmaWarps = 4;                        ///< that multiply
+inline constexpr int kTmaThreads = (kTmaWarps + 1) * 32;   ///< the last warp is the producer
+inline constexpr int kTmaTokens = kTmaWarps * kMmaTokens;  ///< of a stage
+inline constexpr int kPanelRow = 128;                      ///< bytes: one period of the swizzle
+inline constexpr int kRingBytes = 96 << 10;                ///< of which two fit an SM
+
+/// `panels` times [tokens][128 bytes of a row], swizzled. A box is 16 tokens of a panel, so that it
+/// stays within a page.
+template <int panels>
+struct TmaStage {
+  alignas(1024) uint4 k[panels][kTmaTokens][kPanelRow / 16];
+  alignas(1024) uint4 v[panels][kTmaTokens][kPanelRow / 16];
+};
+
+template <class T, int dim>
+struct TmaShared {
+  static constexpr int kPanels = dim * static_cast<int>(sizeof(T)) / kPanelRow;
+  static constexpr int kStages = kRingBytes / static_cast<int>(sizeof(TmaStage<kPanels>));
+  union {
+    TmaStage<kPanels> stages[kStages];
+    float sums[kTmaWarps][kMmaHeads][dim];  ///< once no stage is used any more
+  };
+  float2 stats[kTmaWarps][kMmaHeads];
+  ptx::Mbarrier full[kStages], empty[kStages];
+  bool last;
+};
+
+struct TmaMaps {
+  CUtensorMap k, v;
+};
+
+/// The producer: lane i < 4 brings in tokens 16 i to 16 i + 15 of every stage.
+template <class T, int dim>
+__device__ __forceinline__ void produce(TmaShared<T, dim>& shared, const CUtensorMap& k,
+                                        const CUtensorMap& v, const GpuArguments& a,
+                                        const MmaItem& item) {
+  using S = TmaShared<T, dim>;
+  constexpr int kBoxBytes = kMmaTokens * kPanelRow;
+  const int lane = threadIdx.x % 32;
+  if (lane >= kTmaWarps) return;
+  cuda::RingPosition<S::kStages> at;
+  for (int first = item.begin; first < item.end; first += kTmaTokens, at.advance()) {
+    const int token = first + kMmaTokens * lane;
+    const int boxes = min(kTmaWarps, (item.end - first + kMmaTokens - 1) / kMmaTokens);
+    const int row =
+        static_cast<int>(row_of(a, item.sequence, item.kv_head, min(token, item.end - 1)));
+    ptx::mbarrier_wait(shared.empty[at.stage], at.parity ^ 1);
+    // Bytes may come before they are expected: the phase ends no sooner than this arrival.
+    ptx::Mbarrier& full = shared.full[at.stage];
+    if (lane == 0) ptx::mbarrier_arrive_expect(full, 2 * S::kPanels * boxes * kBoxBytes);
+    if (lane >= boxes) continue;
+    auto& stage = shared.stages[at.stage];
+#pragma unroll
+    for (int p = 0; p < S::kPanels; ++p) {
+      const int column = p * kPanelRow / static_cast<int>(sizeof(T));
+      ptx::load_box(stage.k[p][kMmaTokens * lane], k, column, row, 0, full);
+      ptx::load_box(stage.v[p][kMmaTokens * lane], v, column, row, 0, full);
+    }
+  }
+}
+
+/// A consumer warp: its tokens of every stage.
+template <class T, int dim>
+__device__ __forceinline__ void consume(TmaShared<T, dim>& shared, const GpuArguments& a,
+                                        const MmaItem& item, MmaHeads<T, dim>& heads) {
+  using S = TmaShared<T, dim>;
+  constexpr bool kScaled = MmaHeads<T, dim>::kScaled;
+  constexpr int kRowChunks = dim * static_cast<int>(sizeof(T)) / 16;
+  const int lane = threadIdx.x % 32, offset = kMmaTokens * (threadIdx.x / 32);
+  const auto place = [](int row, int c) {
+    return (c / 8) * (kTmaTokens * 8) + row * 8 + ((c % 8) ^ (row & 7));
+  };
+
+  // Of the step at hand and the next one, lane l has token l % 16's.
+  float k_scale = 0, v_scale = 0, next_k_scale = 0, next_v_scale = 0;
+  const auto load_scales = [&](int first) {
+    if constexpr (kScaled) {
+      if (first >= item.end) return;
+      const std::int64_t at =
+          row_of(a, item.sequence, item.kv_head, min(first + lane % kMmaTokens, item.end - 1));
+      next_k_scale = a.k_scale[at];
+      next_v_scale = a.v_scale[at];
+    }
+  };
+
+  load_scales(item.begin + offset);
+  cuda::RingPosition<S::kStages> at;
+#pragma unroll 1
+  for (int first = item.begin + offset; first - offset < item.end;
+       first += kTmaTokens, at.advance()) {
+    k_scale = next_k_scale;
+    v_scale = next_v_scale;
+    load_scales(first + kTmaTokens);
+    ptx::mbarrier_wait(shared.full[at.stage], at.parity);
+    const int left = item.end - first;
+    if (left > 0) {
+      auto& stage = shared.stages[at.stage];
+      const uint4* k = stage.k[0][offset];
+      uint4* v = stage.v[0][offset];
+      if (left < kMmaTokens) {
+        // What the box brought from behind the end has no weight, but may be no number. This is the
+        // ring's last stage: no copy follows these writes.
+        for (int i = lane; i < (kMmaTokens - left) * kRowChunks; i += 32)
+          v[place(left + i / kRowChunks, i % kRowChunks)] = uint4{0, 0, 0, 0};
+        __syncwarp();
+      }
+      heads.step(
+          k, v, place, left, [&](int token) { return __shfl_sync(kAllLanes, k_scale, token); },
+          [&](int token) { return __shfl_sync(kAllLanes, v_scale, token); });
+    }
+    __syncwarp();
+    if (lane == 0) ptx::mbarrier_arrive(shared.empty[at.stage]);
+  }
+}
+
+/// The four warps' sums, brought to one maximum, as the piece's partial sums.
+template <class T, int dim>
+__device__ __forceinline__ void join_warps(TmaShared<T, dim>& shared, const GpuArguments& a,
+                                           const MmaItem& item, MmaHeads<T, dim>& heads) {
+  constexpr int kThreads = kTmaWarps * 32, kBarrier = 1;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, chunk = blockIdx.x;
+  heads.finish();
+  ptx::named_barrier(kBarrier, kThreads);  // all are done with the stages
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int head = lane / 4 + 8 * half;
+#pragma unroll
+    for (int n = 0; n < dim / 8; ++n)
+#pragma unroll
+      for (int e = 0; e < 2; ++e)
+        shared.sums[warp][head][heads.dimension_of(n, e)] = heads.out[n][2 * half + e];
+    if (lane % 4 == 0) shared.stats[warp][head] = {heads.max[half], heads.total[half]};
+  }
+  ptx::named_barrier(kBarrier, kThreads);
+  for (int i = threadIdx.x; i < item.heads * dim; i += kThreads) {
+    const int head = i / dim, d = i % dim;
+    float max = -INFINITY, total = 0, sum = 0;
+#pragma unroll
+    for (int w = 0; w < kTmaWarps; ++w) max = fmaxf(max, shared.stats[w][head].x);
+#pragma unroll
+    for (int w = 0; w < kTmaWarps; ++w) {
+      const float share = weight(shared.stats[w][head].x, max);
+      total += share * shared.stats[w][head].y;
+      sum += share * shared.sums[w][head][d];
+    }
+    const std::int64_t slot = std::int64_t{item.first_head + head} * a.chunks + chunk;
+    a.partial_sums[slot * dim + d] = sum;
+    if (d == 0) a.partial_stats[slot] = {max, total};
+  }
+}
+
+/// The block that ends last of an item's pieces combines them. Past L1, which other blocks' writes
+/// do not reach.
+template <class T, int dim>
+__device__ __forceinline__ void combine_if_last(TmaShared<T, dim>& shared, const GpuArguments& a,
+                                                const MmaItem& item) {
+  constexpr int kThreads = kTmaWarps * 32, kBarrier = 1;
+  __threadfence();  // the sums are visible before they are counted
+  ptx::named_barrier(kBarrier, kThreads);
+  if (threadIdx.x == 0)
+    shared.last = atomicInc(&a.finished[blockIdx.y], gridDim.x - 1) == gridDim.x - 1;
+  ptx::named_barrier(kBarrier, kThreads);
+  if (!shared.last) return;
+  __threadfence();  // and the others' are read after they were counted
+  for (int i = threadIdx.x; i < item.heads * dim; i += kThreads) {
+    const std::int64_t head = item.first_head + i / dim;
+    const float2* stats = a.partial_stats + head * a.chunks;
+    const float* sums = a.partial_sums + head * a.chunks * dim + i % dim;
+    float max = -INFINITY, total = 0, sum = 0;
+    for (int c = 0; c < a.chunks; ++c) {
+      const float2 piece = __ldcg(stats + c);
+      const float next = fmaxf(max, piece.x);
+      const float keep = weight(max, next), share = weight(piece.x, next);
+      total = keep * total + share * piece.y;
+      sum = keep * sum + share * __ldcg(sums + std::int64_t{c} * dim);
+      max = next;
+    }
+    a.out[head * dim + i % dim] = sum / total;
+  }
+}
+
+template <class T, int dim, bool kFused>
+__global__ void __launch_bounds__(kTmaThreads, 2)
+    tma_kernel(const __grid_constant__ CUtensorMap k, const __grid_constant__ CUtensorMap v,
+               GpuArguments a) {
+  auto& shared = ptx::dynamic_shared<TmaShared<T, dim>>();
+  const MmaItem item(a, blockIdx.y, blockIdx.x);
+  if (threadIdx.x == 0) cuda::init_ring(shared.full, shared.empty, kTmaWarps);
+  __syncthreads();
+  if (threadIdx.x >= kTmaWarps * 32) {
+    produce<T, dim>(shared, k, v, a, item);
+    return;
+  }
+  MmaHeads<T, dim> heads;
+  heads.load_queries(a, item);
+  consume<T, dim>(shared, a, item, heads);
+  join_warps<T, dim>(shared, a, item, heads);
+  if constexpr (kFused) combine_if_last<T, dim>(shared, a, item);
+}
+
+template <class T, int dim, bool kFused>
+int launch_tma(const GpuArguments& a, cudaStream_t stream) {
+  const auto& maps = *static_cast<const TmaMaps*>(a.state);
+  const dim3 blocks(a.chunks, mma_items(a));
+  constexpr std::size_t kShared = sizeof(TmaShared<T, dim>);
+  tma_kernel<T, dim, kFused><<<blocks, kTmaThreads, kShared, stream>>>(maps.k, maps.v, a);
+  CUDA_CHECK_LAUNCH("tma attention");
+  if constexpr (!kFused) combine<dim>(a, stream);
+  return kFused ? 1 : 2;
+}
+
+/// Maps for K and V, rows as they lie in the pool. Throws Error where 32-bit coordinates end.
+template <bool kFused>
+std::shared_ptr<void> open_tma(const GpuArguments& a, cuda::Type type, std::int64_t rows,
+                               std::int64_t head_dim) {
+  if (rows > std::numeric_limits<int>::max()) throw cuda::Error("cache: too many rows for TMA");
+  const auto allow = [](auto element) {
+    using T = decltype(element);
+    if constexpr (sizeof(T) == 2)
+      cuda::allow_shared(tma_kernel<T, 64, kFused>, sizeof(TmaShared<T, 64>));
+    cuda::allow_shared(tma_kernel<T, 128, kFused>, sizeof(TmaShared<T, 128>));
+  };
+  allow(bf16{});
+  allow(__half{});
+  allow(__nv_fp8_e4m3{});
+  allow(std::int8_t{});
+  const auto map = [&](const void* data) {
+    return cuda::tensor_map({.type = type,
+                             .data = data,
+                             .columns = head_dim,
+                             .rows = rows,
+                             .batch = 1,
+                             .pitch = head_dim,
+                             .stride = rows * head_dim},
+                            kMmaTokens);
+  };
+  return std::make_shared<TmaMaps>(TmaMaps{map(a.k), map(a.v)});
+}
+
+/// Rows of 64 bytes are half a period of the swizzle: heads of 64 in 8 bits are left to v4.
+template <bool kFused>
+constexpr GpuKernel tma_variant() {
+  return {.bf16 = {launch_tma<bf16, 64, kFused>, launch_tma<bf16, 128, kFused>},
+          .f16 = {launch_tma<__half, 64, kFused>, launch_tma<__half, 128, kFused>},
+          .e4m3 = {nullptr, launch_tma<__nv_fp8_e4m3, 128, kFused>},
+          .s8 = {nullptr, launch_tma<std::int8_t, 128, kFused>},
+          .splits = true,
+          .pieces_per_sm = 2,
+          .shared_heads = [](int) { return kMmaHeads; },
+          .tensor_cores = true,
+          .page_grain = kMmaTokens,
+          .open = open_tma<kFused>};
+}
+
+}  // namespace kernels::attention

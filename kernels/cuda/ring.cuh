@@ -1,0 +1,29 @@
+// A ring of stages in shared memory between a producer, which fills them by TMA, and consumers.
+#pragma once
+
+#include "kernels/cuda/check.hpp"
+#include "kernels/cuda/ring_position.hpp"
+#include "kernels/cuda/tma.cuh"
+
+namespace kernels::cuda {
+
+/// Makes a ring's barriers, by one thread: a stage is full when its loads have come, and empty
+/// after `releases` arrivals of those that read it. A barrier of all who use the ring follows.
+template <int kStages>
+__device__ __forceinline__ void init_ring(ptx::Mbarrier (&full)[kStages],
+                                          ptx::Mbarrier (&empty)[kStages], int releases) {
+  for (int s = 0; s < kStages; ++s) {
+    ptx::mbarrier_init(full[s], 1);
+    ptx::mbarrier_init(empty[s], releases);
+  }
+  ptx::mbarrier_init_fence();
+}
+
+/// Lets a kernel have more than 48 KB of shared memory.
+template <class Kernel>
+void allow_shared(Kernel* kernel, std::size_t bytes) {
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(bytes)));
+}
+
+}  // namespace kernels::cuda
