@@ -3,6 +3,8 @@
 // Bound: the HBM roof, by the weights' bytes; launch time where they are few.
 // Gains over v5 (expected, not measured yet): every SM has at least 32 KB of weights on their way,
 // also where N has fewer tiles than the chip SMs; no work on rows that are not there.
+#include <cuda_fp8.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -48,6 +50,47 @@ struct S8 {
   static __device__ __forceinline__ void mma(int (&d)[4], const std::uint32_t (&a)[4],
                                              const std::uint32_t (&b)[2]) {
     ptx::mma_s8(d, a, b);
+  }
+};
+struct Tf32 {
+  using Accumulator = float;
+  static constexpr int kXBytes = 4, kYBytes = 4;
+  static __device__ __forceinline__ void mma(float (&d)[4], const std::uint32_t (&a)[4],
+                                             const std::uint32_t (&b)[2]) {
+    ptx::mma_tf32(d, a, b);
+  }
+};
+/// Both operands become fp16 in registers, exactly, and their sums are whole fp32; Hopper has no
+/// faster mma.sync in fp8 either. Bytes 0, 1 and 2, 3 of a word take the places of 2q, 2q + 1 and
+/// 2q + 8, 2q + 9 in both operands.
+struct E4m3 {
+  using Accumulator = float;
+  static constexpr int kXBytes = 1, kYBytes = 1;
+  static __device__ __forceinline__ std::uint32_t widened(std::uint32_t pair) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+    const __half2_raw both =
+        __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(pair), __NV_E4M3);
+    return both.x | static_cast<std::uint32_t>(both.y) << 16;
+#else
+    // No such instruction. Exponent and fraction where fp16 has its own are 2^8 too small, as the
+    // biases are 7 and 15. NaN becomes 480: CUDA's own way in software takes so many registers that
+    // sums are spilled.
+    constexpr std::uint32_t k256 = 0x5c005c00;
+    const std::uint32_t apart = __byte_perm(pair, 0, 0x4140);
+    std::uint32_t both = (apart & 0x00800080u) << 8 | (apart & 0x007f007fu) << 7;
+    ptx::fma_f16x2(both, k256, 0);
+    return both;
+#endif
+  }
+  static __device__ __forceinline__ void mma(float (&d)[4], const std::uint32_t (&a)[4],
+                                             const std::uint32_t (&b)[2]) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {  // 16 of K
+      const std::uint32_t x[4] = {widened(a[2 * i]), widened(a[2 * i + 1]), widened(a[2 * i] >> 16),
+                                  widened(a[2 * i + 1] >> 16)};
+      const std::uint32_t y[2] = {widened(b[i]), widened(b[i] >> 16)};
+      ptx::mma_f16(d, x, y);
+    }
   }
 };
 /// Weights become bf16 in registers, exactly.
@@ -106,7 +149,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     splitk_kernel(GpuArguments a, typename Type::Accumulator* sums, unsigned* finished) {
   using Accumulator = typename Type::Accumulator;
   constexpr int kX = Type::kXBytes, kY = Type::kYBytes, kStep = kStepBytes / kY;
-  constexpr bool kTransposed = kY == 1, kWidens = kX != kY;
+  constexpr bool kTransposed = kY != 2, kWidens = kX != kY;
   constexpr int kParts = Stage<Type, kRows>::kParts, kStages = Shared<Type, kRows>::kStages;
   auto& shared = ptx::dynamic_shared<Shared<Type, kRows>>();
 
@@ -275,6 +318,8 @@ std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
   allow_shared_for_all<Bf16>();
   allow_shared_for_all<F16>();
   allow_shared_for_all<S8>();
+  allow_shared_for_all<Tf32>();
+  allow_shared_for_all<E4m3>();
   allow_shared_for_all<Bf16xS8>();
   int device = 0, sms = 0;
   CUDA_CHECK(cudaGetDevice(&device));
@@ -297,6 +342,8 @@ std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
 extern const GpuKernel sm80_splitk = {.exec_unit = "mma",
                                       .bf16 = launch<Bf16>,
                                       .f16 = launch<F16>,
+                                      .tf32_pre = launch<Tf32>,
+                                      .e4m3 = launch<E4m3>,
                                       .s8 = launch<S8>,
                                       .bf16xs8 = launch<Bf16xS8>,
                                       .tiles = {.block_m = kMaxRows,
