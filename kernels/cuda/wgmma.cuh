@@ -47,6 +47,15 @@ PTX_INLINE std::uint64_t descriptor_mn_major_128(std::uint32_t shared, std::uint
   return field(shared) | field(panel) << 16 | field(kNext8OfK) << 32 | kMode128 << 62;
 }
 
+/// Four 8x8 matrices of 16-bit elements to shared memory, the inverse of load_matrix_x4; lane l
+/// gives the address of row l % 8 of matrix l / 8.
+PTX_INLINE void store_matrix_x4(void* row, const std::uint32_t (&r)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                   shared_address(row)),
+               "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+               : "memory");
+}
+
 template <int N>
 PTX_INLINE void pin(int (&d)[N]) {
 #pragma unroll

@@ -26,21 +26,13 @@ void check(cublasStatus_t status, const char* what) {
                       std::to_string(static_cast<int>(status)));
 }
 
-template <class Function>
-Function* symbol(Function*, const char* name) {
-  auto* f = reinterpret_cast<Function*>(dlsym(cuda::cublaslt_handle(), name));
-  if (f == nullptr) throw cuda::Error(std::string("cuBLASLt: the library found has no ") + name);
-  return f;
-}
-#define CUBLASLT(name) symbol(static_cast<decltype(&name)>(nullptr), #name)
-
 struct Formats {
   cudaDataType_t input, output, scale;
   cublasComputeType_t compute;
 };
 
-Formats formats_of(Type type) {
-  switch (type) {
+Formats formats_of(const GpuTypes& types) {
+  switch (types.x) {
     case Type::f64:
       return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
     case Type::f32:
@@ -48,9 +40,11 @@ Formats formats_of(Type type) {
     case Type::tf32:
       return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
     case Type::bf16:
-      return {CUDA_R_16BF, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+      return {CUDA_R_16BF, types.z == Type::bf16 ? CUDA_R_16BF : CUDA_R_32F, CUDA_R_32F,
+              CUBLAS_COMPUTE_32F};
     case Type::f16:
-      return {CUDA_R_16F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+      return {CUDA_R_16F, types.z == Type::f16 ? CUDA_R_16F : CUDA_R_32F, CUDA_R_32F,
+              CUBLAS_COMPUTE_32F};
     case Type::e4m3:  // fast accumulation stays off: sums are promoted to fp32, as in the rungs
                       // here
       return {CUDA_R_8F_E4M3, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
@@ -64,7 +58,7 @@ Formats formats_of(Type type) {
 /// form that 8-bit types have.
 class Plan {
  public:
-  Plan(const GpuArguments& a, Type type) : formats_(formats_of(type)) {
+  Plan(const GpuArguments& a, const GpuTypes& types) : formats_(formats_of(types)) {
     check(CUBLASLT(cublasLtCreate)(&handle_), "cublasLtCreate");
     check(CUBLASLT(cublasLtMatmulDescCreate)(&operation_, formats_.compute, formats_.scale),
           "cublasLtMatmulDescCreate");
@@ -171,7 +165,7 @@ class Plan {
 };
 
 std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
-  return std::make_shared<Plan>(a, types.x);
+  return std::make_shared<Plan>(a, types);
 }
 
 void launch(const GpuArguments& a, cudaStream_t stream) {
@@ -192,6 +186,8 @@ extern const GpuKernel cublaslt = {.exec_unit = "",
                                    .tf32 = launch,
                                    .bf16 = launch,
                                    .f16 = launch,
+                                   .bf16_out = launch,
+                                   .f16_out = launch,
                                    .tf32_pre = launch,
                                    .e4m3 = launch,
                                    .s8 = launch,

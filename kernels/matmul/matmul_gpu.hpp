@@ -45,6 +45,7 @@ using GpuLaunch = void (*)(const GpuArguments&, cudaStream_t);
 struct GpuKernel {
   const char* exec_unit;  ///< "" for a library: its own choice, and unknown
   GpuLaunch f64 = nullptr, f32 = nullptr, tf32 = nullptr, bf16 = nullptr, f16 = nullptr;
+  GpuLaunch bf16_out = nullptr, f16_out = nullptr;  ///< Z in 16 bits, like X and Y
   GpuLaunch tf32_pre = nullptr, e4m3 = nullptr, s8 = nullptr, bf16xs8 = nullptr;  ///< Y is [N,K]
   GpuTiles tiles = {};
   GpuTiles e4m3_tiles = {};  ///< where they are others in e4m3

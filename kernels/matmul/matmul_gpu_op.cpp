@@ -36,6 +36,8 @@ GpuLaunch launch_of(const KernelInfo& info, const GpuTypes& types, bool transpos
         return nullptr;
     }
   }
+  if (types.z == Type::bf16) return kernel.bf16_out;
+  if (types.z == Type::f16) return kernel.f16_out;
   switch (types.x) {
     case Type::f64:
       return kernel.f64;
@@ -54,9 +56,10 @@ GpuLaunch launch_of(const KernelInfo& info, const GpuTypes& types, bool transpos
 
 Shape shape_of(const Case& c) {
   for (const auto& [key, value] : c.keys)
-    if (key != "M" && key != "N" && key != "K" && key != "batch" && key != "pack" && key != "temp")
+    if (key != "M" && key != "N" && key != "K" && key != "batch" && key != "out" && key != "pack" &&
+        key != "temp")
       throw BadInput("shape: matmul on a GPU has no key '" + key +
-                     "' (M, N, K, batch, pack:pre, temp:warm, temp:cold)");
+                     "' (M, N, K, batch, out, pack:pre, temp:warm, temp:cold)");
   const Shape s = {.m = c.size("M"),
                    .n = c.size("N"),
                    .k = c.size("K"),
@@ -73,10 +76,15 @@ Shape shape_of(const Case& c) {
   return s;
 }
 
-/// Throws BadInput.
-GpuTypes types_of(const std::string& dtype) {
-  if (dtype == "bf16xs8") return {Type::bf16, Type::s8, Type::f32};
-  const Type t = cuda::parse_type("matmul", dtype);
+/// Throws BadInput. Z is as wide as the sums unless `out` says 16 bits.
+GpuTypes types_of(const Case& c) {
+  const std::string out = c.text("out");
+  const bool pre = c.text("pack") == "pre";
+  if (!out.empty() && (out != c.dtype || (out != "bf16" && out != "f16") || pre))
+    throw BadInput("shape: out:" + out + " (bf16 for plain bf16, f16 for plain f16)");
+  if (c.dtype == "bf16xs8") return {Type::bf16, Type::s8, Type::f32};
+  const Type t = cuda::parse_type("matmul", c.dtype);
+  if (!out.empty()) return {t, t, t};
   return {t, t, t == Type::f64 ? Type::f64 : t == Type::s8 ? Type::s32 : Type::f32};
 }
 
@@ -95,7 +103,7 @@ class GpuMatmul final : public cuda::GpuProblem {
  public:
   GpuMatmul(const KernelInfo& info, const Case& c, const Caches& caches)
       : kernel_(*static_cast<const GpuKernel*>(info.table)),
-        types_(types_of(c.dtype)),
+        types_(types_of(c)),
         case_(c),
         caches_(caches),
         shape_(shape_of(c)),
@@ -233,9 +241,17 @@ class GpuMatmul final : public cuda::GpuProblem {
   }
 
   std::string compare(double got, const cuda::Entry& want) const {
-    if (std::abs(got - want.value) <= gpu_tolerance(types_.x, shape_.k, want.magnitude)) return {};
+    const double tolerance = gpu_tolerance(types_.x, shape_.k, want.magnitude);
+    if (std::abs(got - want.value) <=
+        tolerance + stored_unit() * (std::abs(want.value) + tolerance))
+      return {};
     return "entry (" + std::to_string(want.row) + ", " + std::to_string(want.column) + ") is " +
            std::to_string(got) + ", the oracle says " + std::to_string(want.value);
+  }
+
+  /// Half a unit in the last place of Z, where it is narrower than the sums.
+  double stored_unit() const {
+    return types_.z == Type::bf16 ? 0x1p-8 : types_.z == Type::f16 ? 0x1p-11 : 0;
   }
 
   double scale(std::int64_t b, std::int64_t column) const {
@@ -294,11 +310,15 @@ class GpuMatmul final : public cuda::GpuProblem {
     for (std::int64_t i = 0; i < shape_.n; ++i) v[i] *= scale(b, i);
     const auto yv = cuda::times_vector(types_.y, y(slot, b), y_layout_, v);
     const auto xyv = cuda::times_vector(types_.x, x(slot, b), x_layout_, yv);
-    double magnitude = 0;
-    for (const auto& entry : entries) magnitude = std::max(magnitude, entry.magnitude);
-    const double tolerance = 4 * std::sqrt(static_cast<double>(shape_.n)) *
-                                 gpu_tolerance(types_.x, shape_.k, magnitude) +
-                             1e-12 * magnitude * static_cast<double>(shape_.n);
+    double magnitude = 0, value = 0;
+    for (const auto& entry : entries) {
+      magnitude = std::max(magnitude, entry.magnitude);
+      value = std::max(value, std::abs(entry.value));
+    }
+    const double tolerance =
+        4 * std::sqrt(static_cast<double>(shape_.n)) *
+            (gpu_tolerance(types_.x, shape_.k, magnitude) + stored_unit() * value) +
+        1e-12 * magnitude * static_cast<double>(shape_.n);
     for (std::int64_t r = 0; r < shape_.m; ++r)
       if (!(std::abs(zv[r] - xyv[r]) <= tolerance))
         return "row " + std::to_string(r) + " fails Freivalds' check by " +
@@ -320,7 +340,7 @@ class GpuMatmul final : public cuda::GpuProblem {
 
 bool supports(const KernelInfo& info, const Case& c) {
   const auto& kernel = *static_cast<const GpuKernel*>(info.table);
-  const GpuTypes types = types_of(c.dtype);
+  const GpuTypes types = types_of(c);
   const Shape s = shape_of(c);
   if (cuda::size_of(types.x) == 1 &&
       (s.m % kernel.byte_grain || s.n % kernel.byte_grain || s.k % kernel.byte_grain))
@@ -334,10 +354,10 @@ std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Cache
   return std::make_unique<GpuMatmul>(info, c, caches);
 }
 
-/// A dtype and whether Y is stored [N,K].
+/// A dtype, whether Y is stored [N,K], and whether Z has 16 bits.
 struct Form {
   const char* dtype;
-  bool transposed = false;
+  bool transposed = false, narrow = false;
 };
 
 Case make(const Form& form, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -347,20 +367,30 @@ Case make(const Form& form, std::int64_t batch, std::int64_t m, std::int64_t n, 
   c.keys.emplace_back("M", std::to_string(m));
   c.keys.emplace_back("N", std::to_string(n));
   c.keys.emplace_back("K", std::to_string(k));
+  if (form.narrow) c.keys.emplace_back("out", form.dtype);
   if (form.transposed) c.keys.emplace_back("pack", "pre");
   c.keys.emplace_back("temp", cold ? "cold" : "warm");
   return c;
 }
 
 constexpr Form kF32{"f32"}, kBf16{"bf16"}, kS8{"s8", true}, kBf16xS8{"bf16xs8", true};
-constexpr Form kForms[] = {{"f64"}, kF32,           {"tf32"}, {"tf32", true}, kBf16,
-                           {"f16"}, {"e4m3", true}, kS8,      kBf16xS8};
+constexpr Form kForms[] = {{"f64"},
+                           kF32,
+                           {"tf32"},
+                           {"tf32", true},
+                           kBf16,
+                           {"f16"},
+                           {"e4m3", true},
+                           kS8,
+                           kBf16xS8,
+                           {"bf16", false, true},
+                           {"f16", false, true}};
 
 std::vector<Case> cases(const Caches& caches) {
   std::vector<Case> all;
   const auto add = [&](const Case& c) {
     const Shape s = shape_of(c);
-    const double set = matmul::cost(s, element_bytes(types_of(c.dtype))).bytes;
+    const double set = matmul::cost(s, element_bytes(types_of(c))).bytes;
     const double slots = c.cold() ? static_cast<double>(cuda::cold_slots(set, caches)) : 1;
     if (caches.memory > 0 && 1.2 * slots * set > 0.9 * static_cast<double>(caches.memory)) return;
     for (Case& known : all)
@@ -372,16 +402,16 @@ std::vector<Case> cases(const Caches& caches) {
   };
   for (const Form& type : kForms) {
     const std::string dtype = type.dtype;
-    const bool plain_tf32 = dtype == "tf32" && !type.transposed;
+    const bool other_form = (dtype == "tf32" && !type.transposed) || type.narrow;
     add(make(type, 1, 2048, 2048, 2048, true, dtype == "f32" || dtype == "f64"));
-    add(make(type, 1, 4096, 4096, 4096, true, dtype != "f64" && !plain_tf32));
+    add(make(type, 1, 4096, 4096, 4096, true, dtype != "f64" && !other_form));
     add(make(type, 1, 1024, 1024, 1024, false));
     for (const std::int64_t n : {512, 1024, 8192}) add(make(type, 1, n, n, n, true));
     // LLaMA-3 8B: QKV, the MLP's gate with up, and down.
     for (const std::int64_t m : {128, 4096})
       for (const auto& [n, k] : {std::pair{6144, 4096}, {28672, 4096}, {4096, 14336}})
         add(make(type, 1, m, n, k, true));
-    if (dtype == "f64" || dtype == "f32") continue;
+    if (dtype == "f64" || dtype == "f32" || type.narrow) continue;
     for (const std::int64_t m : {1, 8, 32, 128})
       for (const std::int64_t n : {4096, 8192})
         add(make(type, 1, m, n, n, true, m == 8 && n == 8192 && dtype == "bf16"));

@@ -1,9 +1,15 @@
 // Idea: tiles of Z leave through shared memory by TMA, in whole 128-byte rows, while the warps go
-// on to the next tile; every type that wgmma has.
+// on to the next tile; every type that wgmma has, and Z in 16 bits by stmatrix.
 // Bound: the tensor cores of each type. In e4m3 they keep some 14 bits within 128 products; those
 // sums are added up in fp32 on the CUDA cores, for which the tile is 128 columns wide.
 // Gains over v9 (expected, not measured yet): no partly used sectors, no address arithmetic and no
 // masks in the warps that multiply; 1 to 2 % on public ladders.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstring>
+
+#include "kernels/dtype.hpp"
 #include "kernels/matmul/tile_raster.hpp"
 #include "kernels/matmul/wgmma_tile.cuh"
 
@@ -20,11 +26,54 @@ constexpr bool kPromoted = std::is_same_v<Type, E4m3>;
 template <class Type>
 constexpr int kTileN = kPromoted<Type> ? 128 : 256;
 
-/// What goes out at one time: 64 rows of 32 four-byte entries, swizzled.
+/// What goes out at one time: 64 rows of 128 bytes, swizzled.
 struct OutPanel {
-  static constexpr int kRows = 64, kColumns = 32;
+  static constexpr int kRows = 64;
   alignas(1024) unsigned char bytes[kRows * kSpan];
 };
+
+__device__ __forceinline__ std::uint32_t pair_of(bf16, float low, float high) {
+  const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
+  std::uint32_t word;
+  memcpy(&word, &both, 4);
+  return word;
+}
+__device__ __forceinline__ std::uint32_t pair_of(__half, float low, float high) {
+  const __half2 both = __floats2half2_rn(low, high);
+  std::uint32_t word;
+  memcpy(&word, &both, 4);
+  return word;
+}
+
+/// Panel `p` of a warpgroup's 64 rows, from its registers.
+template <class Out, class Scalar, int kRegisters>
+__device__ __forceinline__ void fill_panel(OutPanel& panel, const Scalar (&d)[kRegisters], int p) {
+  const int t = threadIdx.x % kWarpgroup, lane = t % 32;
+  if constexpr (sizeof(Out) == 2) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {  // 16 columns
+      const int from = 32 * p + 8 * j;
+      const std::uint32_t pairs[4] = {
+          pair_of(Out{}, d[from], d[from + 1]), pair_of(Out{}, d[from + 2], d[from + 3]),
+          pair_of(Out{}, d[from + 4], d[from + 5]), pair_of(Out{}, d[from + 6], d[from + 7])};
+      const int r = 16 * (t / 32) + lane % 16, byte = 32 * j + 16 * (lane / 16);
+      ptx::store_matrix_x4(panel.bytes + ptx::swizzle_128(r * kSpan + byte), pairs);
+    }
+  } else {
+    struct alignas(8) Pair {
+      Scalar first, second;
+    };
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int r = 16 * (t / 32) + lane / 4 + 8 * half, c = 8 * j + 2 * (lane % 4);
+        const int from = 16 * p + 4 * j + 2 * half;
+        *reinterpret_cast<Pair*>(panel.bytes + ptx::swizzle_128(r * kSpan + c * 4)) = {d[from],
+                                                                                       d[from + 1]};
+      }
+  }
+}
 
 template <class Type>
 struct Shared {
@@ -44,38 +93,27 @@ struct State {
 };
 
 /// Sends a warpgroup's 64 rows out, panel by panel. `sends`: the one thread that issues the copies.
-template <class Scalar, int kRegisters>
+template <class Out, class Scalar, int kRegisters>
 __device__ __forceinline__ void store_by_tma(const Scalar (&d)[kRegisters], OutPanel (&out)[2],
                                              const CUtensorMap& z, int row, int column, int batch,
                                              int barrier, bool sends) {
-  struct alignas(8) Pair {
-    Scalar first, second;
-  };
-  const int t = threadIdx.x % kWarpgroup, lane = t % 32;
+  constexpr int kColumns = kSpan / static_cast<int>(sizeof(Out));
 #pragma unroll
-  for (int p = 0; p < kRegisters / 16; ++p) {
+  for (int p = 0; p < 2 * kRegisters / kColumns; ++p) {
     OutPanel& panel = out[p % 2];
     if (sends) ptx::store_wait_read<1>();  // the copy before the last one has read this panel
     ptx::named_barrier(barrier, kWarpgroup);
-#pragma unroll
-    for (int j = 0; j < 4; ++j)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int r = 16 * (t / 32) + lane / 4 + 8 * half, c = 8 * j + 2 * (lane % 4);
-        const int from = 16 * p + 4 * j + 2 * half;
-        *reinterpret_cast<Pair*>(panel.bytes + ptx::swizzle_128(r * kSpan + c * 4)) = {d[from],
-                                                                                       d[from + 1]};
-      }
+    fill_panel<Out>(panel, d, p);
     ptx::fence_async_proxy();
     ptx::named_barrier(barrier, kWarpgroup);
     if (sends) {
-      ptx::store_box(z, column + p * OutPanel::kColumns, row, batch, panel.bytes);
+      ptx::store_box(z, column + p * kColumns, row, batch, panel.bytes);
       ptx::store_commit();
     }
   }
 }
 
-template <class Type>
+template <class Type, class Out>
 __global__ void __launch_bounds__(kThreads, 1)
     store_kernel(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap y,
                  const __grid_constant__ CUtensorMap z, int depth, TileGrid pairs) {
@@ -138,8 +176,8 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
       const int row = (kCluster * pair.m + rank) * kTileM + 64 * group;
       const auto send = [&](const Accumulator(&from)[kN / 2]) {
-        store_by_tma(from, shared.out[group], z, row, pair.n * kN, pair.batch, 1 + group,
-                     in_group == 0);
+        store_by_tma<Out>(from, shared.out[group], z, row, pair.n * kN, pair.batch, 1 + group,
+                          in_group == 0);
       };
       if constexpr (kPromoted<Type>)
         send(sums);
@@ -152,12 +190,13 @@ __global__ void __launch_bounds__(kThreads, 1)
   ptx::cluster_sync();  // a block that ended could not be written to or signalled any more
 }
 
-template <class Type>
+template <class Type, class Out = typename Type::Accumulator>
 std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
-  allow_shared(store_kernel<Type>, sizeof(Shared<Type>));
+  constexpr auto kKernel = store_kernel<Type, Out>;
+  allow_shared(kKernel, sizeof(Shared<Type>));
   const TileGrid pairs{tiles(a.m, kCluster * kTileM), tiles(a.n, kTileN<Type>),
                        static_cast<int>(a.batch)};
-  const int fit = clusters_that_fit(store_kernel<Type>, kCluster, kThreads, sizeof(Shared<Type>));
+  const int fit = clusters_that_fit(kKernel, kCluster, kThreads, sizeof(Shared<Type>));
   return std::make_shared<State>(State{
       make_maps<Type>(a, types.x),
       cuda::tensor_map({types.z, a.z, a.n, a.m, a.batch, a.z_pitch, a.z_stride}, OutPanel::kRows),
@@ -167,7 +206,7 @@ std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
 std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
   switch (types.x) {
     case cuda::Type::f16:
-      return open_as<F16>(a, types);
+      return types.z == cuda::Type::f16 ? open_as<F16, __half>(a, types) : open_as<F16>(a, types);
     case cuda::Type::tf32:
       return open_as<Tf32>(a, types);
     case cuda::Type::e4m3:
@@ -175,16 +214,17 @@ std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
     case cuda::Type::s8:
       return open_as<S8>(a, types);
     default:
-      return open_as<Bf16>(a, types);
+      return types.z == cuda::Type::bf16 ? open_as<Bf16, bf16>(a, types) : open_as<Bf16>(a, types);
   }
 }
 
-template <class Type>
+template <class Type, class Out = typename Type::Accumulator>
 void launch(const GpuArguments& a, cudaStream_t stream) {
   const auto& state = *static_cast<const State*>(a.state);
   ClusterLaunch launch(state.clusters, kCluster, kThreads, sizeof(Shared<Type>), stream);
-  CUDA_CHECK(cudaLaunchKernelEx(&launch.config, store_kernel<Type>, state.maps.x, state.maps.y,
-                                state.z, static_cast<int>(a.k), state.pairs));
+  constexpr auto kKernel = store_kernel<Type, Out>;
+  CUDA_CHECK(cudaLaunchKernelEx(&launch.config, kKernel, state.maps.x, state.maps.y, state.z,
+                                static_cast<int>(a.k), state.pairs));
 }
 
 template <class Type>
@@ -200,6 +240,8 @@ constexpr GpuTiles kTiles = {.block_m = kTileM,
 extern const GpuKernel sm90a_v10_store = {.exec_unit = "wgmma",
                                           .bf16 = launch<Bf16>,
                                           .f16 = launch<F16>,
+                                          .bf16_out = launch<Bf16, bf16>,
+                                          .f16_out = launch<F16, __half>,
                                           .tf32_pre = launch<Tf32>,
                                           .e4m3 = launch<E4m3>,
                                           .s8 = launch<S8>,

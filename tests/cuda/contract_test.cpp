@@ -57,6 +57,48 @@ TEST(GpuOperations, SayWhatOfTheirCasesDoesNotFit) {
   }
 }
 
+const KernelInfo& kernel_named(std::string_view op, std::string_view variant) {
+  for (const auto& kernel : all_kernels())
+    if (kernel.op == op && kernel.variant == variant) return kernel;
+  throw std::logic_error("no such kernel");
+}
+
+TEST(GpuMatmul, WritesSixteenBitsWhereAskedTo) {
+  const KernelInfo& kernel = kernel_named("matmul", "sm90a_v10_store");
+  const Operation& matmul = operation_of(kernel);
+  const auto supports = [&](const char* dtype, const char* out, const char* pack = "") {
+    Case c{.dtype = dtype, .keys = {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"out", out}}};
+    if (*pack) c.keys.emplace_back("pack", pack);
+    return matmul.supports(kernel, c);
+  };
+  EXPECT_TRUE(supports("bf16", "bf16"));
+  EXPECT_TRUE(supports("f16", "f16"));
+  EXPECT_THROW(supports("bf16", "f16"), BadInput);
+  EXPECT_THROW(supports("f32", "f32"), BadInput);
+  EXPECT_THROW(supports("bf16", "bf16", "pre"), BadInput);
+  const KernelInfo& older = kernel_named("matmul", "sm90a_v9_cluster");
+  EXPECT_FALSE(matmul.supports(
+      older, {.dtype = "bf16", .keys = {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"out", "bf16"}}}));
+}
+
+TEST(GpuAttention, ByTmaTakesPagesOfWholeBoxes) {
+  const KernelInfo& kernel = kernel_named("attention", "sm90a_v5_tma");
+  const auto supports = [&](const char* dtype, const char* head_dim, const char* page) {
+    return operation_of(kernel).supports(kernel, {.dtype = dtype,
+                                                  .keys = {{"batch", "1"},
+                                                           {"context", "100"},
+                                                           {"heads", "8"},
+                                                           {"kv_heads", "2"},
+                                                           {"head_dim", head_dim},
+                                                           {"layout", "paged"},
+                                                           {"page", page}}});
+  };
+  EXPECT_TRUE(supports("bf16", "64", "16"));
+  EXPECT_TRUE(supports("s8", "128", "64"));
+  EXPECT_FALSE(supports("bf16", "64", "5"));
+  EXPECT_FALSE(supports("s8", "64", "16"));  // rows of half a period of the swizzle
+}
+
 const KernelInfo& decode_kernel() {
   for (const auto& kernel : all_kernels())
     if (kernel.gpu() && kernel.op == "decode") return kernel;

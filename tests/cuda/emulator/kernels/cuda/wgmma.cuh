@@ -14,6 +14,13 @@ void wgmma_wait() {
 }
 inline void fence_async_proxy() {}
 
+inline void store_matrix_x4(void* row, const std::uint32_t (&r)[4]) {
+  emulation::exchange(&row, sizeof row);
+  const int lane = emulation::current->lane;
+  for (int m = 0; m < 4; ++m)
+    std::memcpy(emulation::from_lane<unsigned char*>(8 * m + lane / 4) + 4 * (lane % 4), &r[m], 4);
+}
+
 template <class Scalar, int N>
 void pin(Scalar (&)[N]) {}
 
