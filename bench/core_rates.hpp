@@ -6,9 +6,12 @@ namespace bench {
 struct CoreRates {
   double clock_hz;         ///< rate of dependent adds, one per cycle on every core in use
   double issue_per_cycle;  ///< independent 16-byte multiplies
+  /// Independent multiplies and adds, one to two: as many instructions as the core takes in. A
+  /// hardware thread beside it that leaves the multipliers alone still costs half of these.
+  double dispatch_per_cycle;
 };
 
-/// Some 150 us of both, in turns; NaN on an architecture that has no such windows. Medians: an
+/// Some 200 us of all, in turns; NaN on an architecture that has no such windows. Medians: an
 /// interrupt spoils one pair, a shared core all of them.
 CoreRates core_rates();
 

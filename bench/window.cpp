@@ -84,10 +84,11 @@ Window observe(int threads, const Team& team, bool memory) {
     all.arrive_and_wait();
     cores[static_cast<std::size_t>(thread)] = core_rates();
   });
-  Window out{0, cores[0].issue_per_cycle, kUnknown};
+  Window out{0, cores[0].issue_per_cycle, 0, kUnknown};
   for (const CoreRates& core : cores) {
     out.clock_hz += core.clock_hz / threads;
     out.issue_per_cycle = std::min(out.issue_per_cycle, core.issue_per_cycle);
+    out.dispatch_per_cycle += core.dispatch_per_cycle / threads;
   }
   if (memory) out.memory_bytes_per_s = memory_rate(threads, team);
   return out;
@@ -97,7 +98,7 @@ Window observe(int threads, const Team& team, bool memory) {
 
 }  // namespace
 
-Window observe(int, const Team&, bool) { return {kUnknown, kUnknown, kUnknown}; }
+Window observe(int, const Team&, bool) { return {kUnknown, kUnknown, kUnknown, kUnknown}; }
 
 #endif
 

@@ -7,13 +7,16 @@
 
 namespace bench {
 
-/// A window of some 150 us on a team's cores, all of them at the same time. NaN: not known.
+/// A window of some 200 us on a team's cores, all of them at the same time. NaN: not known.
 struct Window {
   /// Hz, mean over the cores: the rate of dependent adds, one per cycle on every core in use.
   double clock_hz;
   /// Independent 16-byte multiplies per cycle on the core that gives fewest of them. It halves when
   /// two virtual CPUs share a core, and falls when the thread is preempted.
   double issue_per_cycle;
+  /// Independent multiplies and adds per cycle, mean over the cores. It falls also where the other
+  /// virtual CPU does not multiply.
+  double dispatch_per_cycle;
   /// bytes/s that all cores together read of lines flushed to memory.
   double memory_bytes_per_s;
 };

@@ -23,7 +23,8 @@ struct RowDefaults {
 /// What was seen beside a sample; NaN where the row does not carry it.
 struct Surroundings {
   double clock_hz = kUnknownNumber;
-  double issue_per_cycle = kUnknownNumber;  ///< independent multiplies, on the worst core
+  double issue_per_cycle = kUnknownNumber;     ///< independent multiplies, on the worst core
+  double dispatch_per_cycle = kUnknownNumber;  ///< multiplies and adds, mean of the cores
   double cpu_wait = kUnknownNumber;  ///< share of the threads' time that other processes took
   double memory_bytes_per_s = kUnknownNumber;  ///< of all threads, for rows that cross DRAM
 };

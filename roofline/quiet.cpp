@@ -23,15 +23,17 @@ bool below(double value, double share, double reference) { return value < share 
 }  // namespace
 
 void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
-  std::vector<double> issues;
+  std::vector<double> issues, dispatches;
   std::map<int, std::vector<double>> memories;
   for (const Benchmark& row : rows) {
     for (const Surroundings& beside : row.beside) {
       issues.push_back(beside.issue_per_cycle);
+      dispatches.push_back(beside.dispatch_per_cycle);
       memories[row.threads].push_back(beside.memory_bytes_per_s);
     }
   }
   const double issue = std::fmax(upper_decile(issues), issue_per_cycle);
+  const double dispatch = upper_decile(dispatches);
   std::map<int, double> memory;
   for (const auto& [threads, values] : memories) memory[threads] = upper_decile(values);
 
@@ -44,6 +46,7 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
     for (std::size_t i = 0; i < row.beside.size(); ++i) {
       const Surroundings& beside = row.beside[i];
       if (beside.cpu_wait > kQuietWait || below(beside.issue_per_cycle, kQuietIssue, issue) ||
+          below(beside.dispatch_per_cycle, quiet_dispatch(row.threads), dispatch) ||
           below(beside.clock_hz, kQuietClock, clock) ||
           below(beside.memory_bytes_per_s, kQuietMemory, memory[row.threads])) {
         continue;

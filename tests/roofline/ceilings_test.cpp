@@ -271,7 +271,7 @@ TEST(Ceilings, AnAdvertisedChipServes) {
 
 /// Windows beside every sample of a row, and all of them quiet.
 void gate(Benchmark& row) {
-  for (Surroundings& beside : row.beside) beside = {3e9, 2, 0, kUnknownNumber};
+  for (Surroundings& beside : row.beside) beside = {3e9, 2, 5, 0, kUnknownNumber};
   row.quiet_samples = row.times_s.size();
 }
 

@@ -19,8 +19,8 @@ Benchmark row(std::vector<Surroundings> beside, int threads = 4) {
   return b;
 }
 
-constexpr Surroundings kQuiet{3 * kGHz, 2, 0, kUnknownNumber};
-constexpr Surroundings kShared{3 * kGHz, 1, 0, kUnknownNumber};
+constexpr Surroundings kQuiet{3 * kGHz, 2, 5, 0, kUnknownNumber};
+constexpr Surroundings kShared{3 * kGHz, 1, 5, 0, kUnknownNumber};
 
 TEST(Quiet, SamplesOnSharedCoresAreSetApart) {
   std::vector<Benchmark> rows = {row({kQuiet, kShared, kQuiet, kQuiet, kShared, kQuiet})};
@@ -30,6 +30,17 @@ TEST(Quiet, SamplesOnSharedCoresAreSetApart) {
   EXPECT_EQ(rows[0].samples_rejected(), 2);
   EXPECT_TRUE(rows[0].quiet());
   EXPECT_EQ(rows[0].lived_times_s.size(), 6u);
+}
+
+TEST(Quiet, ACoreSharedWithAThreadThatDoesNotMultiplyIsSeen) {
+  // 3.75 of 5 are too few on one core, and in order on four, of which one or two may be shared.
+  const Surroundings busy{3 * kGHz, 2, 3.75, 0, kUnknownNumber};
+  const Surroundings worse{3 * kGHz, 2, 3, 0, kUnknownNumber};
+  std::vector<Benchmark> rows = {row({kQuiet, busy, kQuiet, kQuiet, worse}, 1),
+                                 row({kQuiet, busy, kQuiet, kQuiet, worse}, 4)};
+  set_disturbed_apart(rows);
+  EXPECT_EQ(rows[0].times_s, (std::vector<double>{1, 3, 4}));
+  EXPECT_EQ(rows[1].times_s, (std::vector<double>{1, 2, 3, 4}));
 }
 
 TEST(Quiet, TheReferenceIsTheWholeRuns) {
@@ -74,7 +85,7 @@ TEST(Quiet, SamplesThatDisagreeOrWereNotQuietAreTooFew) {
 
 TEST(Quiet, AFallenClockIsSeenWithinABenchmark) {
   // 2.7 of 3 GHz is a fall; another benchmark that runs at 2.7 GHz throughout is quiet.
-  const Surroundings slow{2.7 * kGHz, 2, 0, kUnknownNumber};
+  const Surroundings slow{2.7 * kGHz, 2, 5, 0, kUnknownNumber};
   std::vector<Benchmark> rows = {row({kQuiet, slow, kQuiet, kQuiet}), row({slow, slow, slow})};
   set_disturbed_apart(rows);
   EXPECT_EQ(rows[0].times_s, (std::vector<double>{1, 3, 4}));
@@ -82,8 +93,8 @@ TEST(Quiet, AFallenClockIsSeenWithinABenchmark) {
 }
 
 TEST(Quiet, AFallenMemoryBandwidthIsSeenAmongTheSameThreads) {
-  const Surroundings full{3 * kGHz, 2, 0, 40e9}, taken{3 * kGHz, 2, 0, 20e9},
-      one{3 * kGHz, 2, 0, 15e9};
+  const Surroundings full{3 * kGHz, 2, 5, 0, 40e9}, taken{3 * kGHz, 2, 5, 0, 20e9},
+      one{3 * kGHz, 2, 5, 0, 15e9};
   std::vector<Benchmark> rows = {row({full, taken, full, full}), row({one, one, one}, 1)};
   set_disturbed_apart(rows);
   EXPECT_EQ(rows[0].times_s, (std::vector<double>{1, 3, 4}));
@@ -91,7 +102,7 @@ TEST(Quiet, AFallenMemoryBandwidthIsSeenAmongTheSameThreads) {
 }
 
 TEST(Quiet, OtherProcessesOnTheCpusAreSeen) {
-  const Surroundings crowded{3 * kGHz, 2, 0.1, kUnknownNumber};
+  const Surroundings crowded{3 * kGHz, 2, 5, 0.1, kUnknownNumber};
   std::vector<Benchmark> rows = {row({kQuiet, crowded, kQuiet, kQuiet})};
   set_disturbed_apart(rows);
   EXPECT_EQ(rows[0].times_s, (std::vector<double>{1, 3, 4}));
