@@ -49,25 +49,7 @@ class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
 
  public:
   IntegerGroup(const Args<T>& a, const float* q, int heads) : Base(a, q, heads) {
-    for (int g = 0; g < G; ++g) {
-      float largest = 1e-30f;
-      for (int d = 0; d < H; ++d) {
-        const float x = fabsf(q_[g * H + d]);
-        largest = x > largest ? x : largest;
-      }
-      int sum = 0;
-      for (int d = 0; d < H; ++d) {
-        // In the order of unpacking 32 bytes: 0-7 and 16-23, then 8-15 and 24-31.
-        const int in = d % 32, from = d / 32 * 32 + in / 16 * 8 + in % 8 + in / 8 % 2 * 16;
-        const int rounded = static_cast<int>(lrintf(q_[g * H + from] * (kLargest / largest)));
-        integer_q_[g * H + d] = static_cast<std::int16_t>(rounded);
-        sum += rounded;
-      }
-      for (int i = g; i < 8; i += G) {
-        q_step_[i] = largest / kLargest;
-        q_bias_[i] = 128 * sum;
-      }
-    }
+    for (int g = 0; g < G; ++g) round_query(g);
   }
 
   void attend(std::int64_t b, std::int64_t kv_head, std::int64_t begin, std::int64_t end) {
@@ -110,6 +92,33 @@ class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
   }
 
  private:
+  /// integer_q_ in the order of unpacking 32 bytes: 0-7 and 16-23, then 8-15 and 24-31.
+  void round_query(int g) {
+    const float* q = q_ + g * H;
+    __m256 top = _mm256_set1_ps(1e-30f);
+    for (int d = 0; d < H; d += 8)
+      top = _mm256_max_ps(top, _mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_load_ps(q + d)));
+    const float largest = _mm256_cvtss_f32(Base::template fold_max<1>(top));
+    const __m256 scale = _mm256_set1_ps(kLargest / largest);
+    const auto rounded = [&](int d) {
+      return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_load_ps(q + d), scale));
+    };
+    __m256i sum = _mm256_setzero_si256();
+    for (int d = 0; d < H; d += 16) {
+      const int first = d / 32 * 32 + d / 16 % 2 * 8;
+      const __m256i a = rounded(first), b = rounded(first + 16);
+      const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xd8);
+      _mm256_store_si256(reinterpret_cast<__m256i*>(integer_q_ + g * H + d), words);
+      sum = _mm256_add_epi32(sum, _mm256_add_epi32(a, b));
+    }
+    const __m256i zero = _mm256_setzero_si256();
+    const int total = _mm_cvtsi128_si32(sums(sum, zero, zero, zero));
+    for (int i = g; i < 8; i += G) {
+      q_step_[i] = largest / kLargest;
+      q_bias_[i] = 128 * total;
+    }
+  }
+
   /// p[token * G + head] = the sums, as integers.
   [[gnu::noinline]] static void score_tile(const std::int8_t* const* k, const std::int16_t* q,
                                            float* p) {

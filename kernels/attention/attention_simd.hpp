@@ -85,11 +85,11 @@ class Group {
       for (int d = 0; d < H; ++d) out[g * H + element_at<F, T>(d)] = acc_[g * H + d] / total(g);
   }
 
-  /// Writes each head's unscaled output, then its maximum (base 2) and sum: H + 2 floats, heads
-  /// `stride` apart.
+  /// Writes each head's unscaled output, in the order that load_pair() makes of a row, then its
+  /// maximum (base 2) and sum: H + 2 floats, heads `stride` apart.
   void finish_partial(float* partial, std::int64_t stride) const {
     for (int g = 0; g < heads_; ++g) {
-      for (int d = 0; d < H; ++d) partial[g * stride + element_at<F, T>(d)] = acc_[g * H + d];
+      for (int d = 0; d < H; ++d) partial[g * stride + d] = acc_[g * H + d];
       partial[g * stride + H] = max_[g];
       partial[g * stride + H + 1] = total(g);
     }
@@ -397,7 +397,7 @@ void attend_by_group(const Args<T>& a) {
 
 /// out = the chunks' partial outputs of one head, each weighted by its distance from the highest
 /// maximum.
-template <class F, int H>
+template <class F, class T, int H>
 void combine(const float* partials, std::int64_t chunks, float* out) {
   float max = -INFINITY, sum = 0;
   for (std::int64_t c = 0; c < chunks; ++c) {
@@ -415,8 +415,10 @@ void combine(const float* partials, std::int64_t chunks, float* out) {
     for (int j = 0; j < H / F::kWidth; ++j)
       acc[j] = F::fma(weight, F::load(partial + j * F::kWidth), acc[j]);
   }
+  alignas(64) float whole[H];
   for (int j = 0; j < H / F::kWidth; ++j)
-    F::store(out + j * F::kWidth, F::mul(acc[j], F::set1(1 / sum)));
+    F::store(whole + j * F::kWidth, F::mul(acc[j], F::set1(1 / sum)));
+  for (int d = 0; d < H; ++d) out[element_at<F, T>(d)] = whole[d];
 }
 
 /// Chunks of the context as well, taken by whichever thread is free, with software prefetch.
@@ -444,7 +446,7 @@ void attend_split(const Args<T>& a) {
       if (chunks > 1) {
 #pragma omp for nowait
         for (std::int64_t head = 0; head < a.batch * a.heads; ++head)
-          combine<F, H>(a.scratch + head * chunks * (H + 2), chunks, a.out + head * H);
+          combine<F, T, H>(a.scratch + head * chunks * (H + 2), chunks, a.out + head * H);
       }
     }
   });
