@@ -46,6 +46,8 @@ class Group {
   using V = typename F::V;
   static constexpr int kWidth = F::kWidth, kPair = 2 * kWidth;
   static constexpr int kHeads = lesser(G, 4);  ///< heads of a register tile
+  /// Tried and left: three tokens of bf16, whose halves then come one after the other (a third
+  /// slower on Zen 3).
   static constexpr int kTokens =
       kHeads < 4 ? 8 / kHeads : (std::is_same_v<T, float> ? 3 : 2);  ///< tokens of a score tile
   static constexpr int kPairs = lesser(4 / kHeads, H / kPair);  ///< vector pairs of a value tile
