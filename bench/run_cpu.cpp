@@ -15,24 +15,34 @@
 namespace bench {
 namespace {
 
-/// The fastest of three, so that one preempted run does not end the calibration early.
-double seconds(kernels::Problem& problem, std::int64_t count) {
-  double best = 1e9;
-  for (int i = 0; i < 3; ++i) {
+constexpr double kCalibrating = 5e-3;  ///< seconds spent on a count of calls, at least one try
+
+/// The fastest of several, so that a preempted run does not end the calibration early. `enough`
+/// ends it: whether it is faster still does not matter.
+double seconds(kernels::Problem& problem, std::int64_t count, double enough) {
+  constexpr int kTries = 20;
+  double best = 1e9, all = 0;
+  for (int i = 0; i < kTries && all < kCalibrating && best > enough; ++i) {
     const auto start = std::chrono::steady_clock::now();
     problem.run(0, count);
     const std::chrono::duration<double> t = std::chrono::steady_clock::now() - start;
     best = std::min(best, t.count());
-    if (best > 1e-3) break;
+    all += t.count();
   }
   return best;
 }
 
 /// Calls in a row that take about 200 us, so that neither the timer's loop nor, where a kernel
 /// keeps its threads for the whole batch, the parallel region (about 1 us) weighs on short calls.
+/// Four times as many must take more than twice as long: else it was a bad moment that was timed.
 std::int64_t calibrate(kernels::Problem& problem) {
+  constexpr double kLongEnough = 200e-6;
   std::int64_t batch = 1;
-  while (batch < std::int64_t{1} << 24 && seconds(problem, batch) < 200e-6) batch *= 2;
+  for (; batch < std::int64_t{1} << 24; batch *= 2) {
+    const double time = seconds(problem, batch, kLongEnough);
+    if (time < kLongEnough) continue;
+    if (time > kCalibrating || seconds(problem, 4 * batch, 2 * time) > 2 * time) break;
+  }
   return batch;
 }
 
