@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "kernels/attention/attention_gpu.cuh"
+#include "kernels/cuda/pairs.cuh"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/dtype.hpp"
 
@@ -19,27 +20,11 @@ namespace kernels::attention {
 inline constexpr int kMmaHeads = 16;   ///< rows of an instruction
 inline constexpr int kMmaTokens = 16;  ///< of a step
 
-template <class T>
-__device__ __forceinline__ T rounded(float x) {
-  return static_cast<T>(x);
-}
-template <>
-__device__ __forceinline__ __half rounded<__half>(float x) {
-  return __float2half_rn(x);
-}
 /// What the tensor cores multiply for a cache of T. int8 is exact in bf16, whose range also holds
 /// weights times scales of any size.
 template <class T>
 using Factor = std::conditional_t<std::is_same_v<T, __nv_fp8_e4m3>, __half,
                                   std::conditional_t<std::is_same_v<T, std::int8_t>, bf16, T>>;
-
-template <class T>
-__device__ __forceinline__ std::uint32_t packed(float low, float high) {
-  const T both[2] = {rounded<T>(low), rounded<T>(high)};
-  std::uint32_t word;
-  memcpy(&word, both, 4);
-  return word;
-}
 
 __device__ __forceinline__ void multiply(bf16, float (&d)[4], const std::uint32_t (&a)[4],
                                          const std::uint32_t (&b)[2]) {
@@ -119,7 +104,7 @@ struct MmaHeads {
         if (head < item.heads)
           pair = *reinterpret_cast<const float2*>(a.q + std::int64_t{item.first_head + head} * dim +
                                                   d);
-        q[k][r] = packed<F>(pair.x * scale, pair.y * scale);
+        q[k][r] = cuda::pair_of(F{}, pair.x * scale, pair.y * scale);
       }
   }
 
@@ -193,8 +178,9 @@ struct MmaHeads {
         }
     }
     // As they lie, they are the left operand of the second product.
-    const std::uint32_t p[4] = {packed<F>(s[0][0], s[0][1]), packed<F>(s[0][2], s[0][3]),
-                                packed<F>(s[1][0], s[1][1]), packed<F>(s[1][2], s[1][3])};
+    const std::uint32_t p[4] = {
+        cuda::pair_of(F{}, s[0][0], s[0][1]), cuda::pair_of(F{}, s[0][2], s[0][3]),
+        cuda::pair_of(F{}, s[1][0], s[1][1]), cuda::pair_of(F{}, s[1][2], s[1][3])};
     if constexpr (kNarrow) {
       // Column `row` of accumulator n is dimension row * dim / 8 + n: of each of its four tokens
       // this lane takes dim / 8 bytes side by side.

@@ -4,12 +4,7 @@
 // sums are added up in fp32 on the CUDA cores, for which the tile is 128 columns wide.
 // Gains over v9 (expected, not measured yet): no partly used sectors, no address arithmetic and no
 // masks in the warps that multiply; 1 to 2 % on public ladders.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
-#include <cstring>
-
-#include "kernels/dtype.hpp"
+#include "kernels/cuda/pairs.cuh"
 #include "kernels/matmul/tile_raster.hpp"
 #include "kernels/matmul/wgmma_tile.cuh"
 
@@ -32,19 +27,6 @@ struct OutPanel {
   alignas(1024) unsigned char bytes[kRows * kSpan];
 };
 
-__device__ __forceinline__ std::uint32_t pair_of(bf16, float low, float high) {
-  const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
-  std::uint32_t word;
-  memcpy(&word, &both, 4);
-  return word;
-}
-__device__ __forceinline__ std::uint32_t pair_of(__half, float low, float high) {
-  const __half2 both = __floats2half2_rn(low, high);
-  std::uint32_t word;
-  memcpy(&word, &both, 4);
-  return word;
-}
-
 /// Panel `p` of a warpgroup's 64 rows, from its registers.
 template <class Out, class Scalar, int kRegisters>
 __device__ __forceinline__ void fill_panel(OutPanel& panel, const Scalar (&d)[kRegisters], int p) {
@@ -53,9 +35,10 @@ __device__ __forceinline__ void fill_panel(OutPanel& panel, const Scalar (&d)[kR
 #pragma unroll
     for (int j = 0; j < 4; ++j) {  // 16 columns
       const int from = 32 * p + 8 * j;
-      const std::uint32_t pairs[4] = {
-          pair_of(Out{}, d[from], d[from + 1]), pair_of(Out{}, d[from + 2], d[from + 3]),
-          pair_of(Out{}, d[from + 4], d[from + 5]), pair_of(Out{}, d[from + 6], d[from + 7])};
+      const std::uint32_t pairs[4] = {cuda::pair_of(Out{}, d[from], d[from + 1]),
+                                      cuda::pair_of(Out{}, d[from + 2], d[from + 3]),
+                                      cuda::pair_of(Out{}, d[from + 4], d[from + 5]),
+                                      cuda::pair_of(Out{}, d[from + 6], d[from + 7])};
       const int r = 16 * (t / 32) + lane % 16, byte = 32 * j + 16 * (lane / 16);
       ptx::store_matrix_x4(panel.bytes + ptx::swizzle_128(r * kSpan + byte), pairs);
     }
