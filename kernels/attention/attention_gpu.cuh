@@ -30,21 +30,29 @@ __device__ __forceinline__ float weight(float x, float max) {
   return max == -INFINITY ? 0.0f : exp2f(x - max);
 }
 
-/// A block a (sequence, head), a thread a dimension: the chunks' sums, brought to one maximum.
+/// Dimension `d` of a (sequence, head) from its chunks' sums, brought to one maximum. Past L1,
+/// which the writes of other blocks of a running kernel do not reach.
+template <int dim>
+__device__ __forceinline__ float combined(const GpuArguments& a, std::int64_t head, int d) {
+  const float2* stats = a.partial_stats + head * a.chunks;
+  const float* sums = a.partial_sums + head * a.chunks * dim + d;
+  float max = -INFINITY;
+  for (int c = 0; c < a.chunks; ++c) max = fmaxf(max, __ldcg(stats + c).x);
+  float total = 0, sum = 0;
+  for (int c = 0; c < a.chunks; ++c) {
+    const float2 piece = __ldcg(stats + c);
+    const float w = weight(piece.x, max);
+    total += w * piece.y;
+    sum += w * __ldcg(sums + static_cast<std::int64_t>(c) * dim);
+  }
+  return sum / total;
+}
+
+/// A block a (sequence, head), a thread a dimension.
 template <int dim>
 __global__ void combine_kernel(GpuArguments a) {
   const std::int64_t head = blockIdx.x;
-  const float2* stats = a.partial_stats + head * a.chunks;
-  const float* sums = a.partial_sums + head * a.chunks * dim;
-  float max = -INFINITY;
-  for (int c = 0; c < a.chunks; ++c) max = fmaxf(max, stats[c].x);
-  float total = 0, sum = 0;
-  for (int c = 0; c < a.chunks; ++c) {
-    const float w = weight(stats[c].x, max);
-    total += w * stats[c].y;
-    sum += w * sums[static_cast<std::int64_t>(c) * dim + threadIdx.x];
-  }
-  a.out[head * dim + threadIdx.x] = sum / total;
+  a.out[head * dim + threadIdx.x] = combined<dim>(a, head, static_cast<int>(threadIdx.x));
 }
 
 template <int dim>

@@ -7,6 +7,7 @@
 
 #include "kernels/attention/attention_mma.cuh"
 #include "kernels/cuda/ring.cuh"
+#include "kernels/cuda/shared_memory.hpp"
 #include "kernels/cuda/tensor_map.hpp"
 
 namespace kernels::attention {
@@ -164,8 +165,7 @@ __device__ __forceinline__ void join_warps(TmaShared<T, dim>& shared, const GpuA
   }
 }
 
-/// The block that ends last of an item's pieces combines them. Past L1, which other blocks' writes
-/// do not reach.
+/// The block that ends last of an item's pieces combines them.
 template <class T, int dim>
 __device__ __forceinline__ void combine_if_last(TmaShared<T, dim>& shared, const GpuArguments& a,
                                                 const MmaItem& item) {
@@ -179,18 +179,7 @@ __device__ __forceinline__ void combine_if_last(TmaShared<T, dim>& shared, const
   __threadfence();  // and the others' are read after they were counted
   for (int i = threadIdx.x; i < item.heads * dim; i += kThreads) {
     const std::int64_t head = item.first_head + i / dim;
-    const float2* stats = a.partial_stats + head * a.chunks;
-    const float* sums = a.partial_sums + head * a.chunks * dim + i % dim;
-    float max = -INFINITY, total = 0, sum = 0;
-    for (int c = 0; c < a.chunks; ++c) {
-      const float2 piece = __ldcg(stats + c);
-      const float next = fmaxf(max, piece.x);
-      const float keep = weight(max, next), share = weight(piece.x, next);
-      total = keep * total + share * piece.y;
-      sum = keep * sum + share * __ldcg(sums + std::int64_t{c} * dim);
-      max = next;
-    }
-    a.out[head * dim + i % dim] = sum / total;
+    a.out[head * dim + i % dim] = combined<dim>(a, head, i % dim);
   }
 }
 

@@ -1,7 +1,6 @@
 // A ring of stages in shared memory between a producer, which fills them by TMA, and consumers.
 #pragma once
 
-#include "kernels/cuda/check.hpp"
 #include "kernels/cuda/ring_position.hpp"
 #include "kernels/cuda/tma.cuh"
 
@@ -17,13 +16,6 @@ __device__ __forceinline__ void init_ring(ptx::Mbarrier (&full)[kStages],
     ptx::mbarrier_init(empty[s], releases);
   }
   ptx::mbarrier_init_fence();
-}
-
-/// Lets a kernel have more than 48 KB of shared memory.
-template <class Kernel>
-void allow_shared(Kernel* kernel, std::size_t bytes) {
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(bytes)));
 }
 
 }  // namespace kernels::cuda

@@ -11,6 +11,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/memory.hpp"
 #include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/shared_memory.hpp"
 #include "kernels/matmul/matmul_gpu.hpp"
 #include "kernels/matmul/mma_tile.hpp"
 #include "kernels/matmul/widen.cuh"
@@ -302,16 +303,10 @@ void launch(const GpuArguments& a, cudaStream_t stream) {
     launch_rows<Type, kMaxRows>(a, stream);
 }
 
-template <class Type, int kRows>
-void allow_shared() {
-  CUDA_CHECK(cudaFuncSetAttribute(splitk_kernel<Type, kRows>,
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(sizeof(Shared<Type, kRows>))));
-}
 template <class Type>
 void allow_shared_for_all() {
-  allow_shared<Type, 16>();
-  allow_shared<Type, kMaxRows>();
+  cuda::allow_shared(splitk_kernel<Type, 16>, sizeof(Shared<Type, 16>));
+  cuda::allow_shared(splitk_kernel<Type, kMaxRows>, sizeof(Shared<Type, kMaxRows>));
 }
 
 std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "kernels/cuda/ring.cuh"
+#include "kernels/cuda/shared_memory.hpp"
 #include "kernels/cuda/tensor_map.hpp"
 #include "kernels/cuda/wgmma.cuh"
 #include "kernels/matmul/matmul_gpu.hpp"
