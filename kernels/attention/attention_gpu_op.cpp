@@ -283,7 +283,8 @@ class GpuAttention final : public cuda::GpuProblem {
     return cache;
   }
 
-  /// Rows that hold no token are no numbers, so that a kernel which uses them shows it.
+  /// Rows that hold no token are no numbers, so that a kernel which uses them shows it. Not by
+  /// cuda::poison(), which waits for the device: there are a hundred thousand pages.
   void poison_unused(const Cache& cache) const {
     const Shape& s = shape_;
     const std::int64_t row_bytes = s.head_dim * cuda::size_of(type_);
@@ -292,7 +293,8 @@ class GpuAttention final : public cuda::GpuProblem {
         for (std::int64_t t = length_of(s, b); t < sequence_pages_ * page_tokens_;) {
           const std::int64_t row = row_of(b, h, t), left = page_tokens_ - t % page_tokens_;
           for (const Memory* memory : {&cache.k, &cache.v})
-            cuda::poison(cuda::as<std::byte>(*memory) + row * row_bytes, left * row_bytes);
+            CUDA_CHECK(
+                cudaMemset(cuda::as<std::byte>(*memory) + row * row_bytes, 0xff, left * row_bytes));
           t += left;
         }
   }

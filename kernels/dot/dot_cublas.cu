@@ -36,22 +36,21 @@ void use(cudaStream_t stream) {
   check(set_stream(handle(), stream), "cublasSetStream");
 }
 
-std::int64_t launch_f64(const GpuArguments& a, cudaStream_t stream) {
-  static const auto dot = CUBLAS(cublasDdot_v2);
+template <class T, class Dot>
+std::int64_t launch(Dot* dot, const GpuArguments& a, cudaStream_t stream) {
   use(stream);
-  check(dot(handle(), static_cast<int>(a.n), static_cast<const double*>(a.x), 1,
-            static_cast<const double*>(a.y), 1, static_cast<double*>(a.result)),
-        "cublasDdot");
+  check(dot(handle(), static_cast<int>(a.n), static_cast<const T*>(a.x), 1,
+            static_cast<const T*>(a.y), 1, static_cast<T*>(a.result)),
+        "cublas?dot");
   return 1;
 }
-
+std::int64_t launch_f64(const GpuArguments& a, cudaStream_t stream) {
+  static const auto dot = CUBLAS(cublasDdot_v2);
+  return launch<double>(dot, a, stream);
+}
 std::int64_t launch_f32(const GpuArguments& a, cudaStream_t stream) {
   static const auto dot = CUBLAS(cublasSdot_v2);
-  use(stream);
-  check(dot(handle(), static_cast<int>(a.n), static_cast<const float*>(a.x), 1,
-            static_cast<const float*>(a.y), 1, static_cast<float*>(a.result)),
-        "cublasSdot");
-  return 1;
+  return launch<float>(dot, a, stream);
 }
 
 std::string label() {
