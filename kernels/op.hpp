@@ -87,6 +87,8 @@ class Problem {
   virtual LevelBytes traffic() const = 0;
   /// Bytes touched by the calls over all slots: what must fit or not fit a cache. NaN if none is.
   virtual double working_set_bytes() const = 0;
+  /// Of them, what the problem alone holds: what its end frees.
+  virtual double owned_bytes() const { return working_set_bytes(); }
   /// The unit it issues to and the roof it is held against, e.g. {"simd-avx2", "f32"}.
   virtual std::pair<std::string, std::string> exec_unit() const = 0;
   /// Further `key=value;` text for the label, such as a library's version.

@@ -135,6 +135,7 @@ std::string missing(Need need) {
     case Need::cublaslt:
     case Need::cublas:
     case Need::cub:
+    case Need::cudnn:
 #ifdef ROOFLINE_HAS_CUDA
       return cuda::missing(need);
 #else
@@ -142,6 +143,12 @@ std::string missing(Need need) {
 #endif
   }
   return "unknown need";
+}
+
+std::string tuned(Need need) {
+  return need == Need::openblas ? peers::tuned_openblas()
+         : need == Need::blis   ? peers::tuned_blis()
+                                : std::string();
 }
 
 const Operation& operation_of(const KernelInfo& kernel) {

@@ -30,6 +30,7 @@ enum class Need {
   cublaslt,
   cublas,
   cub,
+  cudnn,
 };
 
 enum class Threads { one, any };
@@ -57,6 +58,10 @@ std::span<const KernelInfo> all_kernels();
 
 /// Empty if this machine can run a kernel with that need, else the reason, in words.
 std::string missing(Need need);
+
+/// VARIABLE=value by which a library that does not know this CPU would use more of it; empty for
+/// all others.
+std::string tuned(Need need);
 
 /// The operation that a kernel belongs to, on the kernel's device.
 const Operation& operation_of(const KernelInfo& kernel);

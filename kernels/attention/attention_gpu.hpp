@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "kernels/cuda/types.hpp"
 
@@ -54,9 +55,14 @@ struct GpuKernel {
   /// weights are rounded to it.
   bool tensor_cores = false;
   int page_grain = 1;  ///< pages are a multiple of so many tokens
-  /// Makes what the variant keeps for a cache of `rows` rows; null: nothing.
+  /// Makes what the variant keeps for a cache of `rows` rows; null: nothing. Throws
+  /// cuda::Unsupported where a library does not do the case.
   std::shared_ptr<void> (*open)(const GpuArguments&, cuda::Type, std::int64_t rows,
                                 std::int64_t head_dim) = nullptr;
+  /// Where a library leaves its result, in the cache's type; null: in `out`. Such a library may
+  /// multiply the rows of a page that hold no token by zero.
+  void* (*narrow_out)(const GpuArguments&) = nullptr;
+  std::string (*label)() = nullptr;  ///< further `key=value;` text; null: none
 };
 
 }  // namespace kernels::attention

@@ -73,14 +73,6 @@ double store(Type type, float x, void* to) {
   }
 }
 
-template <class T>
-Memory upload(const std::vector<T>& host) {
-  Memory memory = cuda::allocate(host.size() * sizeof(T));
-  CUDA_CHECK(
-      cudaMemcpy(memory.get(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
-  return memory;
-}
-
 /// Rows of K and V in one copy of the cache, and bytes of device memory for all copies.
 struct Size {
   std::int64_t page_tokens, sequence_pages, rows, slots;
@@ -125,17 +117,17 @@ class GpuAttention final : public cuda::GpuProblem {
       std::iota(table_host_.begin(), table_host_.end(), 0);
       for (std::size_t i = table_host_.size() - 1; i > 0; --i)
         std::swap(table_host_[i], table_host_[hash(7, i) % (i + 1)]);
-      table_ = upload(table_host_);
+      table_ = cuda::upload(table_host_);
     }
     if (s.ragged) {
       std::vector<std::int32_t> lengths(s.batch);
       for (std::int64_t b = 0; b < s.batch; ++b)
         lengths[b] = static_cast<std::int32_t>(length_of(s, b));
-      lengths_ = upload(lengths);
+      lengths_ = cuda::upload(lengths);
     }
     std::vector<float> q(outputs());
     for (std::int64_t i = 0; i < outputs(); ++i) q[i] = query(i);
-    q_ = upload(q);
+    q_ = cuda::upload(q);
     out_ = cuda::allocate(outputs() * sizeof(float));
     const std::int64_t pieces = partials(s.batch, s.heads, pieces_.chunks);
     partial_sums_ = cuda::allocate(pieces * s.head_dim * sizeof(float));
@@ -159,13 +151,19 @@ class GpuAttention final : public cuda::GpuProblem {
 
   std::string verify() override {
     const Shape& s = shape_;
-    cuda::poison(out_.get(), outputs() * sizeof(float));
+    const GpuArguments last = arguments(slots_ - 1);
+    const bool narrow = kernel_.narrow_out != nullptr;
+    const Type out_type = narrow ? type_ : Type::f32;
+    void* const result = narrow ? kernel_.narrow_out(last) : last.out;
+    const std::int64_t result_bytes = outputs() * cuda::size_of(out_type);
+    cuda::poison(result, result_bytes);
     cuda::poison(partial_sums_.get(), partials(s.batch, s.heads, pieces_.chunks) * s.head_dim * 4);
     cuda::poison(partial_stats_.get(), partials(s.batch, s.heads, pieces_.chunks) * sizeof(float2));
     run(slots_ - 1, 1);
-    const auto bytes = cuda::to_host(out_.get(), outputs() * sizeof(float));
+    const auto bytes = cuda::to_host(result, result_bytes);
     std::vector<float> out(outputs());
-    std::memcpy(out.data(), bytes.data(), bytes.size());
+    for (std::int64_t i = 0; i < outputs(); ++i)
+      out[i] = static_cast<float>(cuda::load_as_double(out_type, bytes.data(), i));
 
     const std::int64_t all = s.batch * s.heads;
     const double per_head = 2.0 * static_cast<double>(s.context * s.head_dim);
@@ -198,6 +196,9 @@ class GpuAttention final : public cuda::GpuProblem {
     return t;
   }
 
+  std::string label() const override {
+    return kernel_.label != nullptr ? kernel_.label() : std::string();
+  }
   double working_set_bytes() const override { return cost().bytes * static_cast<double>(slots_); }
   std::pair<std::string, std::string> exec_unit() const override {
     if (kernel_.tensor_cores) return {"mma", in_bf16() ? "bf16" : "f16"};
@@ -270,12 +271,12 @@ class GpuAttention final : public cuda::GpuProblem {
       CUDA_CHECK(cudaMemcpy(cuda::as<std::byte>(cache.k) + row * shape_.head_dim * e, bytes.data(),
                             bytes.size(), cudaMemcpyHostToDevice));
     }
-    poison_unused(cache);
+    if (kernel_.narrow_out == nullptr) poison_unused(cache);
     if (scaled()) {
       const auto scales = [&](std::uint64_t seed) {
         std::vector<float> values(rows_);
         for (std::int64_t row = 0; row < rows_; ++row) values[row] = scale_value(seed, row);
-        return upload(values);
+        return cuda::upload(values);
       };
       cache.k_scale = scales(kSeedKScale);
       cache.v_scale = scales(kSeedVScale);
@@ -367,7 +368,9 @@ class GpuAttention final : public cuda::GpuProblem {
     // As on the CPU (attention_op.cpp): a score's error moves its weight, numerator and denominator
     // alike, and both sums run over the context, each a random walk three deviations wide. exp2f is
     // good to 2 units in the last place, after a product with log2(e) that rounds the query again.
-    const double relative = 2 * (score_error + 4 * kEps + rounding) + 2 * (walk(length) + 8) * kEps;
+    const double relative = 2 * (score_error + 4 * kEps + rounding) +
+                            2 * (walk(length) + 8) * kEps +
+                            (kernel_.narrow_out != nullptr ? half_unit() : 0);
     for (std::int64_t d = 0; d < s.head_dim; ++d) {
       const float g = got[head * s.head_dim + d];
       if (!(std::abs(g - out[d]) <= relative * magnitude[d]))

@@ -13,6 +13,11 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What a library refuses.
+struct Unsupported : Error {
+  using Error::Error;
+};
+
 /// Device or page-locked memory that could not be had.
 struct OutOfMemory : std::bad_alloc {
   const char* what() const noexcept override { return "out of device or page-locked memory"; }

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/cublas.hpp"
+#include "kernels/cuda/cudnn.hpp"
 
 namespace kernels::cuda {
 namespace {
@@ -109,6 +110,7 @@ std::string missing(Need need) {
                                  : ", this needs 8.0");
   return need == Need::cublaslt ? missing_cublaslt()
          : need == Need::cublas ? missing_cublas()
+         : need == Need::cudnn  ? missing_cudnn()
                                 : std::string();
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "kernels/cuda/check.hpp"
 
@@ -24,6 +25,15 @@ inline Memory allocate_pinned(std::size_t bytes) {
   void* p = nullptr;
   CUDA_CHECK(cudaHostAlloc(&p, bytes, cudaHostAllocMapped | cudaHostAllocPortable));
   return {p, [](void* q) { cudaFreeHost(q); }};
+}
+
+/// A copy on the device. Throws Error.
+template <class T>
+Memory upload(const std::vector<T>& host) {
+  Memory memory = allocate(host.size() * sizeof(T));
+  CUDA_CHECK(
+      cudaMemcpy(memory.get(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
+  return memory;
 }
 
 template <class T>

@@ -6,26 +6,12 @@
 #include <string>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/driver.hpp"
 
 namespace kernels::cuda {
 namespace {
 
 using Encode = PFN_cuTensorMapEncodeTiled_v12000;
-
-/// By the runtime, so that nothing links against libcuda and the program starts without a driver.
-Encode encode_function() {
-  void* f = nullptr;
-  cudaDriverEntryPointQueryResult result;
-#if CUDART_VERSION >= 12050
-  CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &f, 12000,
-                                              cudaEnableDefault, &result));
-#else
-  CUDA_CHECK(cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &f, cudaEnableDefault, &result));
-#endif
-  if (result != cudaDriverEntryPointSuccess)
-    throw Error("the NVIDIA driver has no cuTensorMapEncodeTiled");
-  return reinterpret_cast<Encode>(f);
-}
 
 CUtensorMapDataType data_type(Type type) {
   switch (type) {
@@ -49,7 +35,7 @@ CUtensorMapDataType data_type(Type type) {
 }  // namespace
 
 CUtensorMap tensor_map(const Tensor& t, int box_rows) {
-  static const Encode encode = encode_function();
+  static const Encode encode = driver_function<Encode>("cuTensorMapEncodeTiled", 12000);
   const auto bytes = static_cast<std::uint64_t>(size_of(t.type));
   const cuuint64_t size[] = {static_cast<cuuint64_t>(t.columns), static_cast<cuuint64_t>(t.rows),
                              static_cast<cuuint64_t>(t.batch)};

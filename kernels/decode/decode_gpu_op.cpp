@@ -147,6 +147,7 @@ class GpuDecode final : public cuda::GpuProblem {
     } else {
       t = matmul::gpu_tile_traffic(product(stack_.shape(), stage),
                                    {sizeof(bf16), sizeof(W), sizeof(float)}, calls_.product.tiles);
+      t.l2 += matmul::part_traffic(calls_.product, stack_.product_state(stage));
       t.l1 *= static_cast<double>(times(stack_.shape(), stage));
       t.l2 *= static_cast<double>(times(stack_.shape(), stage));
     }

@@ -175,6 +175,7 @@ class GpuStack {
   }
 
   const Shape& shape() const { return shape_; }
+  const void* product_state(Stage stage) const { return states_[stage].get(); }
   attention::Shape attention_shape() const {
     return {shape_.batch, shape_.context, shape_.heads, shape_.kv_heads, shape_.head_dim};
   }

@@ -74,6 +74,7 @@ struct Kernel {
   Routine<float, float, float> f32 = {};
   Routine<bf16, bf16, float> bf16_f32 = {};
   Routine<std::int8_t, std::int8_t, std::int32_t> s8_s32 = {};
+  Routine<std::uint8_t, std::int8_t, std::int32_t> u8_s8 = {};
   Routine<bf16, std::int8_t, float> bf16_s8 = {};
   /// dtype of the compute roof: "f32" where bf16 is widened, "bf16" with bf16 instructions.
   const char* bf16_roof = "f32";
@@ -126,7 +127,8 @@ constexpr LevelBytes tile_traffic(const Shape& s, const ElementBytes& e, const T
           batch * detail::tile_bytes(s, e, t, t.l3), cost(s, e).bytes};
 }
 
-/// K beyond which 32-bit sums of int8 products could overflow: 131071 * 128 * 128 < 2^31.
-inline constexpr std::int64_t kMaxKS8 = (std::int64_t{1} << 17) - 1;
+/// K beyond which 32-bit sums of int8 products could overflow: 131071 * 128 * 128 < 2^31, and
+/// 65793 * 255 * 128 < 2^31.
+inline constexpr std::int64_t kMaxKS8 = (std::int64_t{1} << 17) - 1, kMaxKU8 = 65793;
 
 }  // namespace kernels::matmul

@@ -11,8 +11,9 @@ namespace {
 /// vpmaddubsw would take twice the values, but it saturates its 16-bit sums: 2 * 128 * 128 does not
 /// fit, so it is wrong for some inputs. Tried and left: even and odd bytes by shifts in place of
 /// vpmovsx, which takes half a cycle on Zen 3: no faster.
+template <class XT>
 struct Int8Avx2 {
-  using X = std::int8_t;
+  using X = XT;
   using Y = std::int8_t;
   using Z = std::int32_t;
   using Xp = std::int16_t;
@@ -41,6 +42,9 @@ struct Int8Avx2 {
   }
   static __m256i widen(const std::int8_t* p) {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static __m256i widen(const std::uint8_t* p) {
+    return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
   static void pack_x(const X* x, Xp* out) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), widen(x));

@@ -11,7 +11,8 @@ extern const Kernel avx2_skinny = {
     .f64 = Skinny<FloatAvx2<Avx2::F64, double, double>>::routine(),
     .f32 = Skinny<FloatAvx2<Avx2::F32, float, float>>::routine(),
     .bf16_f32 = Skinny<FloatAvx2<Avx2::F32, bf16, bf16>>::routine(),
-    .s8_s32 = Skinny<Int8Avx2>::routine(),
+    .s8_s32 = Skinny<Int8Avx2<std::int8_t>>::routine(),
+    .u8_s8 = Skinny<Int8Avx2<std::uint8_t>>::routine(),
     .bf16_s8 = Skinny<FloatAvx2<Avx2::F32, bf16, std::int8_t>>::routine(),
     .max_m = 32};
 

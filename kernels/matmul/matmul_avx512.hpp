@@ -42,8 +42,9 @@ struct Int32SumsAvx512 {
 };
 
 /// int8 as pairs of 16-bit values (vpmaddwd, exact; see Int8Avx2).
+template <class XT>
 struct Int8Avx512 : Int32SumsAvx512 {
-  using X = std::int8_t;
+  using X = XT;
   using Y = std::int8_t;
   using Xp = std::int16_t;
   using Yp = std::int8_t;
@@ -52,6 +53,12 @@ struct Int8Avx512 : Int32SumsAvx512 {
   static V first(const Yp*, int) { return zero(); }
   static V widen(const std::int8_t* p) {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static V widen(const std::uint8_t* p) {
+    const auto sixteen = [](const std::uint8_t* q) {
+      return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(q)));
+    };
+    return _mm512_inserti64x4(_mm512_castsi256_si512(sixteen(p)), sixteen(p + 16), 1);
   }
   static void load_y(const Yp* y, W (&w)[2]) {
     w[0] = widen(y);

@@ -11,7 +11,8 @@ extern const Kernel avx512_packed = {
     .f64 = Packed<FloatAvx512<Avx512::F64, double, double>>::routine(),
     .f32 = Packed<FloatAvx512<Avx512::F32, float, float>>::routine(),
     .bf16_f32 = Packed<FloatAvx512<Avx512::F32, bf16, bf16>>::routine(),
-    .s8_s32 = Packed<Int8Avx512>::routine(),
+    .s8_s32 = Packed<Int8Avx512<std::int8_t>>::routine(),
+    .u8_s8 = Packed<Int8Avx512<std::uint8_t>>::routine(),
     .bf16_s8 = Packed<FloatAvx512<Avx512::F32, bf16, std::int8_t>>::routine()};
 
 }  // namespace kernels::matmul

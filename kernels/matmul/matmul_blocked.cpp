@@ -71,6 +71,7 @@ extern const Kernel blocked = {
     .f32 = {.run = multiply<float>, .tiles = tiles<float>},
     .bf16_f32 = {.run = multiply<float>, .tiles = tiles<bf16>},
     .s8_s32 = {.run = multiply<std::int32_t>, .tiles = tiles<std::int8_t>},
+    .u8_s8 = {.run = multiply<std::int32_t>, .tiles = tiles<std::int8_t>},
     .bf16_s8 = {.run = multiply<float>, .tiles = tiles<std::int8_t>},
     .max_flops = 2.2e9};
 

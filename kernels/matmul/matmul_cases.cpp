@@ -26,7 +26,7 @@ Case make_batched(const char* dtype, std::int64_t batch, std::int64_t n, std::in
   return c;
 }
 
-constexpr const char* kTypes[] = {"f64", "f32", "bf16", "s8", "bf16xs8"};
+constexpr const char* kTypes[] = {"f64", "f32", "bf16", "s8", "u8xs8", "bf16xs8"};
 
 /// One layer's weights, K x N: attention's QKV and output, the MLP's gate with up, and down.
 struct Layer {
@@ -64,8 +64,9 @@ std::vector<Case> cases(const Caches& caches) {
   };
 
   for (const char* type : kTypes) {
-    add(make(type, 1024, 1024, 1024, false, false, cores), true);
-    if (std::string(type) != "f64") add(make(type, 1, 4096, 4096, false, true, cores), true);
+    const bool quick = std::string(type) != "u8xs8";
+    add(make(type, 1024, 1024, 1024, false, false, cores), quick);
+    if (std::string(type) != "f64") add(make(type, 1, 4096, 4096, false, true, cores), quick);
   }
   add(make("f32", 512, 512, 512, false, false, cores),
       true);  // the largest that the naive rung does

@@ -54,7 +54,9 @@ struct GpuKernel {
   int byte_grain = 1;        ///< M, N and K must be multiples of this in 8-bit types
   /// State that outlives a call, such as a library's chosen algorithm; null: none. Throws BadInput.
   std::shared_ptr<void> (*open)(const GpuArguments&, const GpuTypes&) = nullptr;
-  bool open_each = false;            ///< the state holds addresses: one for every input copy
+  bool open_each = false;  ///< the state holds addresses: one for every input copy
+  /// Bytes of sums that a call's blocks leave to one another, by its state; null: none.
+  double (*part_bytes)(const void* state) = nullptr;
   std::string (*label)() = nullptr;  ///< further `key=value;` text; null: none
 };
 

@@ -23,4 +23,9 @@ inline LevelBytes gpu_tile_traffic(const Shape& s, const ElementBytes& e, const 
   return bytes;
 }
 
+/// L2: what part_bytes says is written once and read once.
+inline double part_traffic(const GpuKernel& kernel, const void* state) {
+  return kernel.part_bytes != nullptr ? 2 * kernel.part_bytes(state) : 0;
+}
+
 }  // namespace kernels::matmul

@@ -28,6 +28,7 @@ extern const Kernel naive = {.exec_unit = "scalar",
                              .f32 = {.run = multiply<float>, .tiles = tiles},
                              .bf16_f32 = {.run = multiply<float>, .tiles = tiles},
                              .s8_s32 = {.run = multiply<std::int32_t>, .tiles = tiles},
+                             .u8_s8 = {.run = multiply<std::int32_t>, .tiles = tiles},
                              .bf16_s8 = {.run = multiply<float>, .tiles = tiles},
                              .max_flops = 3e8};
 

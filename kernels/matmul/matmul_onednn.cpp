@@ -1,5 +1,6 @@
 // Idea: oneDNN's matmul primitive, compiled for the shape; pack:pre lets it choose the weights'
 // order. Bound: plain packs inside the call. A peer, not a rung.
+#include <limits>
 #include <vector>
 
 #include "kernels/cpu_features.hpp"
@@ -45,6 +46,7 @@ struct Functions {
 constexpr auto kBf16 = DnnlType::bf16;
 constexpr auto kF32 = DnnlType::f32;
 constexpr auto kS8 = DnnlType::s8;
+constexpr auto kU8 = DnnlType::u8;
 constexpr auto kS32 = DnnlType::s32;
 
 /// Whether oneDNN has a matmul of that type for this CPU.
@@ -59,21 +61,23 @@ bool compiles(DnnlType x, DnnlType y, DnnlType z) {
 
 /// Without dot-product instructions oneDNN adds pairs of int8 products in 16 bits, which saturate:
 /// its documentation asks for smaller weights there. Ours use the whole range.
-bool exact_s8() {
-  if (!compiles(kS8, kS8, kS32)) return false;
+template <class X>
+bool exact(DnnlType type) {
+  if (!compiles(type, kS8, kS32)) return false;
   constexpr std::int64_t kSide = 64;
-  const std::vector<std::int8_t> largest(kSide * kSide, 127);
+  constexpr X kLargest = std::numeric_limits<X>::max();
+  const std::vector<X> x(kSide * kSide, kLargest);
+  const std::vector<std::int8_t> y(kSide * kSide, 127);
   std::vector<std::int32_t> z(kSide * kSide);
-  DnnlMatmul(kSide, kSide, kSide, kS8, kS8, kS32, false, 1)
-      .run(largest.data(), largest.data(), z.data());
-  return z[0] == 127 * 127 * kSide;
+  DnnlMatmul(kSide, kSide, kSide, type, kS8, kS32, false, 1).run(x.data(), y.data(), z.data());
+  return z[0] == kLargest * 127 * kSide;
 }
 
 bool offers(std::string_view dtype, int) {
   if (!peers::onednn().missing.empty()) return true;
   static const bool bf16 = compiles(kBf16, kBf16, kF32);
-  static const bool s8 = exact_s8();
-  return (dtype != "bf16" || bf16) && (dtype != "s8" || s8);
+  static const bool s8 = exact<std::int8_t>(kS8), u8 = exact<std::uint8_t>(kU8);
+  return (dtype != "bf16" || bf16) && (dtype != "s8" || s8) && (dtype != "u8xs8" || u8);
 }
 
 }  // namespace
@@ -83,6 +87,7 @@ extern const Kernel onednn = {
     .f32 = Functions<float, float, float, kF32, kF32, kF32>::routine(),
     .bf16_f32 = Functions<bf16, bf16, float, kBf16, kBf16, kF32>::routine(),
     .s8_s32 = Functions<std::int8_t, std::int8_t, std::int32_t, kS8, kS8, kS32>::routine(),
+    .u8_s8 = Functions<std::uint8_t, std::int8_t, std::int32_t, kU8, kS8, kS32>::routine(),
     .bf16_roof = cpu_features().avx512_bf16 ? "bf16" : "f32",
     .label = [] { return peers::onednn().label; },
     .offers = offers};

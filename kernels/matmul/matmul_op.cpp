@@ -44,10 +44,10 @@ Request parse(const Case& c) {
                      !c.text("pack").empty(),
                      c.cold(),
                      c.text("data") == "integers" ? Data::kIntegers : Data::kReal};
-  if (c.dtype == "s8" && r.shape.k > kMaxKS8)
-    throw BadInput("shape: K:" + std::to_string(r.shape.k) +
-                   " could overflow the 32-bit sums of s8 (at most " + std::to_string(kMaxKS8) +
-                   ")");
+  const std::int64_t most = c.dtype == "s8" ? kMaxKS8 : c.dtype == "u8xs8" ? kMaxKU8 : r.shape.k;
+  if (r.shape.k > most)
+    throw BadInput("shape: K:" + std::to_string(r.shape.k) + " could overflow the 32-bit sums of " +
+                   c.dtype + " (at most " + std::to_string(most) + ")");
   return r;
 }
 
@@ -232,8 +232,9 @@ auto dispatch(const KernelInfo& info, const Case& c, With with) {
   if (c.dtype == "f32") return with(kernel, kernel.f32, "f32");
   if (c.dtype == "bf16") return with(kernel, kernel.bf16_f32, kernel.bf16_roof);
   if (c.dtype == "s8") return with(kernel, kernel.s8_s32, "s8");
+  if (c.dtype == "u8xs8") return with(kernel, kernel.u8_s8, "s8");
   if (c.dtype == "bf16xs8") return with(kernel, kernel.bf16_s8, kernel.bf16_s8_roof);
-  throw BadInput("matmul: dtype '" + c.dtype + "' (known: f64, f32, bf16, s8, bf16xs8)");
+  throw BadInput("matmul: dtype '" + c.dtype + "' (known: f64, f32, bf16, s8, u8xs8, bf16xs8)");
 }
 
 bool supports(const KernelInfo& info, const Case& c) {

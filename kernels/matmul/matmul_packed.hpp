@@ -68,8 +68,12 @@ template <class E, int R, int P>
         const auto b = E::broadcast(xs + r * E::kChunk);
 #pragma GCC unroll 4
         for (int v = 0; v < E::kVectors; ++v) {
-          acc[s][p][r][v] = E::step(acc[s][p][r][v], w[v], b);
-          opaque(acc[s][p][r][v]);
+          if constexpr (requires { E::accumulate(acc[s][p][r][v], w[v], b); }) {
+            E::accumulate(acc[s][p][r][v], w[v], b);
+          } else {
+            acc[s][p][r][v] = E::step(acc[s][p][r][v], w[v], b);
+            opaque(acc[s][p][r][v]);
+          }
         }
       }
     }

@@ -15,8 +15,9 @@ namespace kernels::matmul {
 
 /// Values for the inputs, seeded by position. `kReal`: magnitudes in [0.5, 1) with random signs, so
 /// that rounding is at work and yet a single missing product (at least 1/4) stands out of it.
-/// `kIntegers`: nonzero whole numbers up to 4 in magnitude (int8 weights: up to 127), whose sums
-/// are exact in fp32 in every order, so that a right kernel equals the oracle to the bit.
+/// `kIntegers`: nonzero whole numbers up to 4 in magnitude (int8 weights: up to 127, unsigned
+/// bytes: 64 to 255), whose sums are exact in fp32 in every order, so that a right kernel equals
+/// the oracle to the bit.
 enum class Data { kReal, kIntegers };
 
 template <class T>
@@ -25,6 +26,8 @@ T input_value(Data data, std::uint64_t seed, std::uint64_t i) {
   if constexpr (std::is_same_v<T, std::int8_t>) {
     const int magnitude = 64 + static_cast<int>(h % 64);
     return static_cast<std::int8_t>(h >> 63 ? -magnitude : magnitude);
+  } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+    return static_cast<std::uint8_t>(64 + h % 192);
   } else {
     const float magnitude = data == Data::kIntegers ? static_cast<float>(1 + h % 4)
                                                     : 0.5f + static_cast<float>(h >> 41) * 0x1p-24f;

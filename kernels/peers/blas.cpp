@@ -2,8 +2,10 @@
 
 #include <link.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 #include "kernels/peers/library.hpp"
@@ -22,6 +24,15 @@ std::string label(const std::string& library, const std::string& config) {
 std::string chosen_by(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value != '\0' ? std::string(" (") + variable + ")" : "";
+}
+
+/// "VARIABLE=value"; empty without a value, or where the environment has one.
+std::string setting(const char* variable, const std::string& value) {
+  return value.empty() || !chosen_by(variable).empty() ? "" : variable + ("=" + value);
+}
+
+bool among(const std::string& word, std::initializer_list<const char*> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 void take_cblas(const Library& library, Blas& blas) {
@@ -66,6 +77,7 @@ Blas load_openblas() {
                                                   (kind == 0   ? ", serial"
                                                    : kind == 1 ? ", pthread"
                                                                : ", OpenMP"));
+    blas.tuned = setting("OPENBLAS_CORETYPE", better_openblas_core(core(), cpu_features()));
     found = std::move(blas);
   });
   return found;
@@ -105,6 +117,7 @@ Blas load_blis() {
     blas.label = label("BLIS " + std::string(version()), "arch " + std::string(arch_name(arch())) +
                                                              chosen_by("BLIS_ARCH_TYPE") +
                                                              (blas.threaded ? "" : ", serial"));
+    blas.tuned = setting("BLIS_ARCH_TYPE", better_blis_arch(arch_name(arch()), cpu_features()));
     found = std::move(blas);
   });
   return found;
@@ -174,6 +187,19 @@ Blas load_mkl() {
 }
 
 }  // namespace
+
+std::string better_openblas_core(const std::string& core, const CpuFeatures& features) {
+  if (features.avx512) {
+    if (among(core, {"SkylakeX", "Cooperlake", "SapphireRapids", "Sapphirerapids"})) return {};
+    return features.avx512_bf16 ? "Cooperlake" : "SkylakeX";
+  }
+  return features.avx2 && !among(core, {"Haswell", "Zen"}) ? "Haswell" : "";
+}
+
+std::string better_blis_arch(const std::string& arch, const CpuFeatures& features) {
+  if (features.avx512) return among(arch, {"skx", "zen4", "zen5"}) ? "" : "skx";
+  return features.avx2 && !among(arch, {"haswell", "zen", "zen2", "zen3"}) ? "haswell" : "";
+}
 
 const Blas& openblas() {
   static const Blas blas = load_openblas();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "kernels/cpu_features.hpp"
 #include "kernels/dtype.hpp"
 
 namespace kernels::peers {
@@ -26,9 +27,11 @@ using GemmS8U8S32 = void(int layout, int trans_a, int trans_b, int offset_c, int
                          const std::int32_t* co);
 
 struct Blas {
-  std::string missing;                 ///< why there is none, in words; empty if it is there
-  std::string label;                   ///< `library=<name version>;library_config=<what it chose>;`
-  bool threaded = false;               ///< not if it was built for one thread
+  std::string missing;    ///< why there is none, in words; empty if it is there
+  std::string label;      ///< `library=<name version>;library_config=<what it chose>;`
+  std::string tuned;      ///< VARIABLE=value by which it would use more of this CPU than
+                          ///< it does by itself; empty: it recognised it, or was told
+  bool threaded = false;  ///< not if it was built for one thread
   void (*set_threads)(int) = nullptr;  ///< how many the next call runs on
 
   Gemm<float, float>* sgemm = nullptr;
@@ -40,6 +43,11 @@ struct Blas {
   Gemm<bf16, float>* bf16_gemm = nullptr;  ///< null where the build has none
   GemmS8U8S32* s8u8s32_gemm = nullptr;     ///< null where the build has none
 };
+
+/// The core type that suits a CPU with `features` better than `core`, which the library chose by
+/// itself; empty if that one uses its widest vectors. OpenBLAS' names, and BLIS'.
+std::string better_openblas_core(const std::string& core, const CpuFeatures& features);
+std::string better_blis_arch(const std::string& arch, const CpuFeatures& features);
 
 /// Each is loaded on first use.
 const Blas& openblas();

@@ -20,6 +20,15 @@ std::vector<std::string> matches(const std::string& pattern) {
   return found;
 }
 
+std::vector<std::string> python_prefixes() {
+  std::vector<std::string> all;
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const char* root = std::getenv(variable)) all.emplace_back(root);
+  if (const char* home = std::getenv("HOME")) all.push_back(std::string(home) + "/.local");
+  all.insert(all.end(), {"/usr/local", "/usr"});
+  return all;
+}
+
 std::vector<std::string> candidates(const Search& search) {
   std::vector<std::string> files;
   const auto add = [&](const std::string& pattern) {
@@ -36,6 +45,9 @@ std::vector<std::string> candidates(const Search& search) {
   }
   for (const char* name : search.names) files.emplace_back(name);
   for (const char* pattern : search.paths) add(pattern);
+  for (const std::string& prefix : python_prefixes())
+    for (const char* packages : {"site-packages/", "dist-packages/"})
+      for (const char* pattern : search.wheels) add(prefix + "/lib/python3*/" + packages + pattern);
   return files;
 }
 

@@ -15,7 +15,8 @@ struct Search {
   const char* package;              ///< what to install: "apt: libopenblas0-pthread"
   std::vector<const char*> names;   ///< file names, tried in this order
   std::vector<const char*> paths;   ///< glob patterns of places that the loader does not know
-  std::vector<const char*> wheels;  ///< glob patterns below a site-packages folder
+  std::vector<const char*> wheels;  ///< glob patterns below a site-packages folder: of the build's
+                                    ///< own environment first, of others last
 };
 
 /// Thrown where an opened library cannot be used; the text goes behind its path.
@@ -63,7 +64,8 @@ class Library {
 
 /// Opens the first library that is found and that `use` accepts (`use` throws Unusable if it does
 /// not): the file that the environment variable names, and no other; else lib/ and the Python
-/// environment venv/ beside the executable's folder, the loader's own search, `paths`.
+/// environment venv/ beside the executable's folder, the loader's own search, `paths`, and the
+/// Python packages of $VIRTUAL_ENV, $CONDA_PREFIX, the user and the system.
 /// Returns an empty text, or in one line why there is none. Throws BadInput, naming the variable,
 /// if the named file cannot be used.
 std::string load(const Search& search, const std::function<void(const Library&)>& use);

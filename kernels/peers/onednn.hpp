@@ -8,7 +8,7 @@
 namespace kernels::peers {
 
 /// Values of dnnl_data_type_t, the same in versions 2 and 3.
-enum class DnnlType : int { bf16 = 2, f32 = 3, s32 = 4, s8 = 5 };
+enum class DnnlType : int { bf16 = 2, f32 = 3, s32 = 4, s8 = 5, u8 = 6 };
 
 struct OneDnn {
   std::string missing;  ///< why there is none, in words; empty if it is there

@@ -5,6 +5,8 @@
 
 namespace kernels::peers {
 
+std::string tuned_openblas() { return openblas().tuned; }
+std::string tuned_blis() { return blis().tuned; }
 std::string missing_openblas() { return openblas().missing; }
 std::string missing_blis() { return blis().missing; }
 std::string missing_onednn() { return onednn().missing; }

@@ -12,4 +12,8 @@ std::string missing_blis();
 std::string missing_onednn();
 std::string missing_mkl();
 
+/// Blas::tuned of a library that is there.
+std::string tuned_openblas();
+std::string tuned_blis();
+
 }  // namespace kernels::peers

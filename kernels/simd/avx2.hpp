@@ -26,6 +26,11 @@ struct Avx2 {
     static V add(V a, V b) { return _mm256_add_pd(a, b); }
     static V mul(V a, V b) { return _mm256_mul_pd(a, b); }
     static V fma(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
+    /// acc += a b where acc lies. Where values are many, GCC takes the forms of the instruction
+    /// that overwrite a factor, and moves sums back and forth.
+    static void accumulate(V& acc, V a, V b) {
+      asm volatile("vfmadd231pd %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b));
+    }
     static double sum(V v) {
       const __m128d h = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
       return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));
@@ -53,6 +58,10 @@ struct Avx2 {
     static V mul(V a, V b) { return _mm256_mul_ps(a, b); }
     static V max(V a, V b) { return _mm256_max_ps(a, b); }
     static V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
+    /// As in F64.
+    static void accumulate(V& acc, V a, V b) {
+      asm volatile("vfmadd231ps %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b));
+    }
     static V sub(V a, V b) { return _mm256_sub_ps(a, b); }
     static V round(V v) {
       return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);

@@ -118,6 +118,7 @@ class Stream final : public Problem {
     return streaming_traffic(bytes(), bytes() / case_.threads, bytes(), caches_);
   }
   double working_set_bytes() const override { return bytes(); }
+  double owned_bytes() const override { return 0; }
   std::pair<std::string, std::string> exec_unit() const override {
     return {kernel_.exec_unit, case_.dtype};
   }
@@ -203,12 +204,12 @@ Case make_case(const char* access, std::int64_t size, int threads, bool quick) {
 }
 
 /// A size a thread, in bytes, and how many of the quick suite's sizes in its level come before it;
-/// kFullOnly for what only the full suite has.
+/// kFullOnly for what only the full suite has, kReadsOnly for what it has of reads only.
 struct Size {
   std::int64_t bytes;
   int rank;
 };
-constexpr int kFullOnly = 99;
+constexpr int kFullOnly = 98, kReadsOnly = 99;
 
 /// Three sizes inside each level, and a geometric sweep for the full suite. L3 and DRAM sets are
 /// shared out over the threads.
@@ -224,7 +225,9 @@ std::vector<Size> sizes(const Caches& caches, int threads) {
     all.push_back({grain((0.625 + part) * last), rank});
     ++rank;
   }
-  for (double size = 6144; size < 2 * last; size *= 1.35) all.push_back({grain(size), kFullOnly});
+  bool other = false;
+  for (double size = 6144; size < 2 * last; size *= 1.35, other = !other)
+    all.push_back({grain(size), other ? kReadsOnly : kFullOnly});
   std::erase_if(all, [](const Size& s) { return s.bytes == 0; });
   std::sort(all.begin(), all.end(), [](const Size& a, const Size& b) {
     return std::tie(a.bytes, a.rank) < std::tie(b.bytes, b.rank);
@@ -242,7 +245,9 @@ std::vector<Case> cases(const Caches& caches) {
       for (const auto& access : kAccesses) {
         const std::string_view name = access.name;
         if (name.ends_with("_nt") && size * threads <= caches.l3) continue;
-        // Reads are the roofs; of the others two sizes are enough to see a plateau.
+        // Reads are the roofs; of the others two sizes are enough to see a plateau, and a coarser
+        // sweep to see where it ends.
+        if (rank == kReadsOnly && name != "read") continue;
         const bool quick = rank < (name == "read" ? 3 : 2);
         all.push_back(make_case(access.name, size, threads, quick));
       }

@@ -4,11 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "kernels/cuda/cublas.hpp"
+#include "kernels/cuda/cudnn.hpp"
 #include "kernels/cuda/fill.hpp"
 #include "kernels/cuda/harness.hpp"
 #include "kernels/cuda/traffic.hpp"
+
+#if __has_include(<cudnn.h>)
+#include <cudnn.h>
+#endif
 
 namespace kernels::cuda {
 namespace {
@@ -44,22 +50,106 @@ TEST(CapabilityFits, PortableCodeGoesOnHopperCodeDoesNot) {
 TEST(Missing, SaysTheSameForEveryNeedWithoutAGpu) {
   if (unusable().empty()) GTEST_SKIP() << "there is a GPU";
   for (const Need need :
-       {Need::sm80, Need::sm89, Need::sm90a, Need::cublaslt, Need::cublas, Need::cub})
+       {Need::sm80, Need::sm89, Need::sm90a, Need::cublaslt, Need::cublas, Need::cub, Need::cudnn})
     EXPECT_EQ(cuda::missing(need), unusable());
   EXPECT_EQ(unusable().find('\n'), std::string::npos);
 }
 
 TEST(Cublaslt, LoadsOrSaysWhatIsMissing) {
   const std::string why = missing_cublaslt();
-  EXPECT_EQ(why.empty(), cublaslt_handle() != nullptr) << why;
-  EXPECT_TRUE(why.empty() || why.rfind("cuBLASLt: ", 0) == 0) << why;
+  EXPECT_TRUE(why.empty() ? cublaslt().library.has_value() : why.rfind("cuBLASLt", 0) == 0) << why;
 }
 
 TEST(Cublas, LoadsOrSaysWhatIsMissing) {
   const std::string why = missing_cublas();
-  EXPECT_EQ(why.empty(), cublas_handle() != nullptr) << why;
-  EXPECT_TRUE(why.empty() || why.rfind("cuBLAS: ", 0) == 0) << why;
+  EXPECT_TRUE(why.empty() ? cublas().library.has_value() : why.rfind("cuBLAS", 0) == 0) << why;
 }
+
+TEST(Cudnn, LoadsOrSaysWhatIsMissing) {
+  const std::string why = missing_cudnn();
+  EXPECT_TRUE(why.empty() || why.rfind("cuDNN", 0) == 0) << why;
+  EXPECT_EQ(why.find('\n'), std::string::npos);
+}
+
+// Needs the driver, which cuDNN's parts are linked against.
+TEST(Cudnn, TakesADescriptionOfATensorAndNoneWithoutSizes) {
+  if (!unusable().empty()) GTEST_SKIP() << unusable();
+  if (const auto why = missing_cudnn(); !why.empty()) GTEST_SKIP() << why;
+  const auto described = [](bool sized) {
+    const std::int64_t sizes[] = {2, 3, 1, 128}, strides[] = {384, 128, 128, 1};
+    const auto type = cudnn::DataType::bf16;
+    CudnnObject t(cudnn::Object::tensor);
+    t.set(cudnn::Attribute::tensor_unique_id, 1)
+        .set(cudnn::Attribute::tensor_data_type, cudnn::Value::data_type, 1, &type)
+        .set(cudnn::Attribute::tensor_byte_alignment, 16)
+        .set(cudnn::Attribute::tensor_strides, cudnn::Value::int64, 4, strides);
+    if (sized) t.set(cudnn::Attribute::tensor_dimensions, cudnn::Value::int64, 4, sizes);
+    return t.try_finalize();
+  };
+  EXPECT_TRUE(described(true));
+  EXPECT_FALSE(described(false));
+}
+
+#if __has_include(<cudnn.h>)
+TEST(Cudnn, ConstantsAreThoseOfTheHeader) {
+  using enum cudnn::Attribute;
+  const std::pair<cudnn::Attribute, int> attributes[] = {
+      {heuristics_mode, CUDNN_ATTR_ENGINEHEUR_MODE},
+      {heuristics_graph, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH},
+      {heuristics_results, CUDNN_ATTR_ENGINEHEUR_RESULTS},
+      {plan_handle, CUDNN_ATTR_EXECUTION_PLAN_HANDLE},
+      {plan_engine_config, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG},
+      {plan_workspace_size, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE},
+      {graph_handle, CUDNN_ATTR_OPERATIONGRAPH_HANDLE},
+      {graph_operations, CUDNN_ATTR_OPERATIONGRAPH_OPS},
+      {tensor_byte_alignment, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT},
+      {tensor_data_type, CUDNN_ATTR_TENSOR_DATA_TYPE},
+      {tensor_dimensions, CUDNN_ATTR_TENSOR_DIMENSIONS},
+      {tensor_strides, CUDNN_ATTR_TENSOR_STRIDES},
+      {tensor_unique_id, CUDNN_ATTR_TENSOR_UNIQUE_ID},
+      {tensor_is_by_value, CUDNN_ATTR_TENSOR_IS_BY_VALUE},
+      {pack_unique_ids, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS},
+      {pack_data_pointers, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS},
+      {pack_workspace, CUDNN_ATTR_VARIANT_PACK_WORKSPACE},
+      {sdpa_q, CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC},
+      {sdpa_k, CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC},
+      {sdpa_v, CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC},
+      {sdpa_o, CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC},
+      {sdpa_scale, CUDNN_ATTR_OPERATION_SDPA_FWD_SCALEDESC},
+      {sdpa_page_table_k, CUDNN_ATTR_OPERATION_SDPA_FWD_PAGE_TABLE_KDESC},
+      {sdpa_page_table_v, CUDNN_ATTR_OPERATION_SDPA_FWD_PAGE_TABLE_VDESC},
+      {sdpa_lengths_q, CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_QDESC},
+      {sdpa_lengths_kv, CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_KVDESC}};
+  for (const auto& [ours, theirs] : attributes) EXPECT_EQ(static_cast<int>(ours), theirs);
+  using O = cudnn::Object;
+  const std::pair<cudnn::Object, int> objects[] = {
+      {O::engine_config, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR},
+      {O::engine_heuristics, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR},
+      {O::execution_plan, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR},
+      {O::operation_graph, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR},
+      {O::variant_pack, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR},
+      {O::tensor, CUDNN_BACKEND_TENSOR_DESCRIPTOR},
+      {O::sdpa_forward, CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR}};
+  for (const auto& [ours, theirs] : objects) EXPECT_EQ(static_cast<int>(ours), theirs);
+  using V = cudnn::Value;
+  const std::pair<cudnn::Value, int> values[] = {{V::handle, CUDNN_TYPE_HANDLE},
+                                                 {V::data_type, CUDNN_TYPE_DATA_TYPE},
+                                                 {V::boolean, CUDNN_TYPE_BOOLEAN},
+                                                 {V::int64, CUDNN_TYPE_INT64},
+                                                 {V::pointer, CUDNN_TYPE_VOID_PTR},
+                                                 {V::heuristics_mode, CUDNN_TYPE_HEUR_MODE},
+                                                 {V::object, CUDNN_TYPE_BACKEND_DESCRIPTOR}};
+  for (const auto& [ours, theirs] : values) EXPECT_EQ(static_cast<int>(ours), theirs);
+  using D = cudnn::DataType;
+  const std::pair<cudnn::DataType, int> types[] = {{D::f32, CUDNN_DATA_FLOAT},
+                                                   {D::f16, CUDNN_DATA_HALF},
+                                                   {D::s32, CUDNN_DATA_INT32},
+                                                   {D::bf16, CUDNN_DATA_BFLOAT16}};
+  for (const auto& [ours, theirs] : types) EXPECT_EQ(static_cast<int>(ours), theirs);
+  EXPECT_EQ(cudnn::kSuccess, CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(cudnn::kHeuristicsModeA, CUDNN_HEUR_MODE_A);
+}
+#endif
 
 TEST(Check, ThrowsWithExpressionFileAndLine) {
   EXPECT_NO_THROW(check(cudaSuccess, "f()", "a.cu", 7));

@@ -180,6 +180,8 @@ TEST(MatmulInput, IsRefusedInOneLine) {
   EXPECT_EQ(complaint(make("f32", "0", "1", "1")), "shape: M:0 must be at least 1");
   EXPECT_EQ(complaint(make("s8", "1", "1", "131072")),
             "shape: K:131072 could overflow the 32-bit sums of s8 (at most 131071)");
+  EXPECT_EQ(complaint(make("u8xs8", "1", "1", "65794")),
+            "shape: K:65794 could overflow the 32-bit sums of u8xs8 (at most 65793)");
   EXPECT_EQ(complaint(make("f32", "1048576", "1048576", "1")),
             "shape: needs 4398054 MB, this process may use 1717 MB");
   Case c = make("f32", "1", "1", "1");
@@ -189,7 +191,7 @@ TEST(MatmulInput, IsRefusedInOneLine) {
   EXPECT_EQ(complaint(c),
             "shape: matmul has no key 'layout' (M, N, K, batch, pack:pre, temp:warm, temp:cold)");
   EXPECT_EQ(complaint(make("f8", "1", "1", "1")),
-            "matmul: dtype 'f8' (known: f64, f32, bf16, s8, bf16xs8)");
+            "matmul: dtype 'f8' (known: f64, f32, bf16, s8, u8xs8, bf16xs8)");
 }
 
 }  // namespace

@@ -156,5 +156,21 @@ TEST(OneDnn, IsDeclaredAsInItsHeader) {
 }
 #endif
 
+TEST(BetterCore, IsWhatTheLibraryDoesNotSeeByItself) {
+  const CpuFeatures old{}, avx2{.avx2 = true}, avx512{.avx2 = true, .avx512 = true},
+      bf16{.avx2 = true, .avx512 = true, .avx512_bf16 = true};
+  EXPECT_EQ(better_openblas_core("Zen", avx2), "");
+  EXPECT_EQ(better_openblas_core("Prescott", avx2), "Haswell");
+  EXPECT_EQ(better_openblas_core("Prescott", old), "");
+  EXPECT_EQ(better_openblas_core("Haswell", avx512), "SkylakeX");
+  EXPECT_EQ(better_openblas_core("SkylakeX", avx512), "");
+  EXPECT_EQ(better_openblas_core("Haswell", bf16), "Cooperlake");
+  EXPECT_EQ(better_blis_arch("zen3", avx2), "");
+  EXPECT_EQ(better_blis_arch("generic", avx2), "haswell");
+  EXPECT_EQ(better_blis_arch("generic", avx512), "skx");
+  EXPECT_EQ(better_blis_arch("zen3", avx512), "skx");
+  EXPECT_EQ(better_blis_arch("zen4", avx512), "");
+}
+
 }  // namespace
 }  // namespace kernels::peers

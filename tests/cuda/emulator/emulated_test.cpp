@@ -1,5 +1,7 @@
 // Every GPU kernel on its test cases, on the emulator: the same problems, inputs and
 // oracles as on a GPU (tests/gpu), so that indexing and masks are proven where there is none.
+#include "emulator.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -47,6 +49,7 @@ struct Emulated {
 #define EMULATE_cublaslt(op, variant)
 #define EMULATE_cublas EMULATE_cublaslt
 #define EMULATE_cub EMULATE_cublaslt
+#define EMULATE_cudnn EMULATE_cublaslt
 #define GPU_OPERATION(op, what)
 #define GPU_KERNEL(op, variant, needs, idea) EMULATE_##needs(op, variant)
 const Emulated kEmulated[] = {
@@ -150,10 +153,21 @@ void hopper_without_last_step(const matmul::GpuArguments& a, cudaStream_t stream
   less.k -= 64;  // a step of v10 in bf16; its tensor maps still have all of K
   matmul::sm90a_v10_store.bf16(less, stream);
 }
+std::shared_ptr<void> streamk_without_last_step(const matmul::GpuArguments& a,
+                                                const matmul::GpuTypes& types) {
+  matmul::GpuArguments less = a;
+  less.k -= 64;
+  return matmul::sm90a_v12_streamk.open(less, types);
+}
 void splitk_without_last_part(const matmul::GpuArguments& a, cudaStream_t stream) {
   matmul::GpuArguments less = a;
   less.k -= less.k / 4;
   matmul::sm80_splitk.bf16xs8(less, stream);
+}
+void splitk_simt_without_last_part(const matmul::GpuArguments& a, cudaStream_t stream) {
+  matmul::GpuArguments less = a;
+  less.k -= less.k / 4;
+  matmul::sm80_splitk_simt.f32(less, stream);
 }
 void widen_with_other_scales(const matmul::GpuArguments& a, cudaStream_t stream) {
   matmul::GpuArguments other = a;
@@ -186,6 +200,10 @@ int mma_attention_with_equal_lengths(const attention::GpuArguments& a, cudaStrea
   more.lengths = nullptr;
   return attention::sm80_v4_mma.bf16.dim_64(more, stream);
 }
+
+/// Four tiles of 21 steps over three blocks: two are cut, each in two parts.
+const Case kCut = {.dtype = "bf16", .keys = {{"M", "129"}, {"N", "257"}, {"K", "1300"}}};
+
 TEST(Oracles, CatchWrongKernels) {
   const dot::GpuKernel short_dot = {.bf16 = dot_without_last};
   // An input value can be 0, so that leaving it out is right: of several lengths one must show.
@@ -211,12 +229,23 @@ TEST(Oracles, CatchWrongKernels) {
   table.bf16 = hopper_without_last_step;
   EXPECT_NE(verdict(hopper, &table, deep), "");
 
+  const auto& streamk = find("matmul", "sm90a_v12_streamk");
+  table = matmul::sm90a_v12_streamk;
+  EXPECT_EQ(verdict(streamk, &table, kCut), "");
+  table.open = streamk_without_last_step;
+  EXPECT_NE(verdict(streamk, &table, kCut), "");
+
   const Case mixed = {.dtype = "bf16xs8",
                       .keys = {{"M", "9"}, {"N", "130"}, {"K", "700"}, {"pack", "pre"}}};
   table = matmul::sm80_splitk;
   EXPECT_EQ(verdict(find("matmul", "sm80_splitk"), &table, mixed), "");
   table.bf16xs8 = splitk_without_last_part;
   EXPECT_NE(verdict(find("matmul", "sm80_splitk"), &table, mixed), "");
+  const Case plain = {.dtype = "f32", .keys = {{"M", "9"}, {"N", "130"}, {"K", "700"}}};
+  table = matmul::sm80_splitk_simt;
+  EXPECT_EQ(verdict(find("matmul", "sm80_splitk_simt"), &table, plain), "");
+  table.f32 = splitk_simt_without_last_part;
+  EXPECT_NE(verdict(find("matmul", "sm80_splitk_simt"), &table, plain), "");
   table = matmul::sm90a_v11_widen;
   EXPECT_EQ(verdict(find("matmul", "sm90a_v11_widen"), &table, mixed), "");
   table.bf16xs8 = widen_with_other_scales;
@@ -366,6 +395,38 @@ TEST(DecodeStep, IsTheSumOfItsParts) {
   small.l2 = 64 << 10;
   const auto beyond = operation->bind(info, kStep, small);
   EXPECT_DOUBLE_EQ(beyond->traffic().dram, beyond->cost().bytes);
+}
+
+std::vector<std::uint32_t> kept_z;
+void streamk_keeping_z(const matmul::GpuArguments& a, cudaStream_t stream) {
+  matmul::sm90a_v12_streamk.bf16(a, stream);
+  const auto* z = static_cast<const std::uint32_t*>(a.z);
+  kept_z.assign(z, z + a.m * a.z_pitch);
+}
+TEST(StreamK, GivesTheSameBitsWhicheverBlockAddsThePartsUp) {
+  matmul::GpuKernel table = matmul::sm90a_v12_streamk;
+  table.bf16 = streamk_keeping_z;
+  const auto& kernel = find("matmul", "sm90a_v12_streamk");
+  EXPECT_EQ(verdict(kernel, &table, kCut), "");
+  const auto forwards_z = kept_z;
+  emulation::backwards = true;
+  EXPECT_EQ(verdict(kernel, &table, kCut), "");
+  emulation::backwards = false;
+  EXPECT_EQ(kept_z, forwards_z);
+}
+
+TEST(MatmulTraffic, CountsTheSumsThatBlocksLeaveToOneAnother) {
+  const auto l2 = [](const char* variant, const Case& c) {
+    const auto& [info, operation] = find("matmul", variant);
+    return operation->bind(info, c, kChip)->traffic().l2;
+  };
+  // Four parts of 128 x 256 floats.
+  EXPECT_EQ(l2("sm90a_v12_streamk", kCut),
+            2 * (129 + 257) * 1300 * 2 + 129 * 257 * 4 + 2 * 4 * 128 * 256 * 4);
+  // 11 steps of K in two parts, of two tiles of 16 x 128.
+  EXPECT_EQ(l2("sm80_splitk", {.dtype = "bf16xs8",
+                               .keys = {{"M", "9"}, {"N", "130"}, {"K", "700"}, {"pack", "pre"}}}),
+            2 * 9 * 700 * 2 + 700 * 130 + 9 * 130 * 4 + 2 * 2 * 2 * 16 * 128 * 4);
 }
 
 /// Beyond 512^3 the oracle samples on the device; forced here on a small product.

@@ -41,6 +41,7 @@ namespace emulation {
 
 Thread* current = nullptr;
 dim3 grid_size, block_size;
+bool backwards = false;
 
 namespace {
 
@@ -272,7 +273,8 @@ void run(dim3 grid, dim3 block, std::size_t dynamic_shared, unsigned cluster,
     body = &kernel;
     for (unsigned z = 0; z < grid.z; ++z)
       for (unsigned y = 0; y < grid.y; ++y)
-        for (unsigned x = 0; x < grid.x; x += cluster) run_cluster({x, y, z}, block, cluster);
+        for (unsigned x = 0; x < grid.x; x += cluster)
+          run_cluster({backwards ? grid.x - cluster - x : x, y, z}, block, cluster);
     body = nullptr;
     ++launches;
   };

@@ -44,6 +44,7 @@ struct Thread {
 };
 extern Thread* current;
 extern dim3 grid_size, block_size;
+extern bool backwards;  ///< blocks run from the last along x to the first
 
 /// What a launch throws that a GPU would hang on or end with a fault.
 struct Fault : std::runtime_error {

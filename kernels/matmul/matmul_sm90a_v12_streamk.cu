@@ -1,0 +1,202 @@
+// Idea: stream-K: the steps along K of all tiles lie end to end and each block has an equal share.
+// A block that makes a part of a tile leaves its sums in memory; the last of the tile's blocks to
+// come adds them up, in the order of K, and stores the tile, so that no block waits for another.
+// Bound: HBM by the weights' bytes where M is small, else the tensor cores. Where parts would cost
+// more than they gain, by stream_k(), tiles stay whole.
+// Gains over v10 (expected, not measured yet) where tiles fill few of 132 SMs or leave a nearly
+// empty last turn. bf16, M = 128, N = K = 8192: 32 tiles of 128 steps, at 0.56 us (4.2 MFLOP by
+// 989 TFLOP/s / 132) 72 us; 128 blocks with 32 steps have 140 MB to read, 42 us at 3.35 TB/s, and
+// parts for 12 steps' time: 49 us, 1.5 times as fast. M = 256, N = 6144, K = 4096: 64 steps become
+// 36. 2048^3: nothing, as its 128 tiles stay whole, and it lacks v10's multicast.
+#include <type_traits>
+
+#include "kernels/cuda/memory.hpp"
+#include "kernels/matmul/stream_k.hpp"
+#include "kernels/matmul/tile_raster.hpp"
+#include "kernels/matmul/wgmma_store.cuh"
+
+namespace kernels::matmul {
+namespace {
+
+constexpr int kGroup = 16;  ///< rows of tiles
+/// That a part takes: 128 KB at 64 B a clock are 2048 clocks, where the 128 x 256 x 64 products of
+/// bf16, at 2048 a clock, take 1024. The other types have the same ratio.
+constexpr int kPartSteps = 2;
+
+template <class Type>
+struct Shared : TileShared<Type> {
+  bool last[kConsumers];  ///< this block is the last of a tile's to come
+};
+static_assert(sizeof(Shared<Bf16>) <= 227 << 10, "a block's shared memory");
+static_assert(sizeof(Shared<E4m3>) <= 227 << 10, "a block's shared memory");
+
+struct State {
+  Maps maps;
+  CUtensorMap z;
+  TileGrid grid;
+  StreamK work;
+  double part_bytes;
+  cuda::Memory sums;      ///< of every part of a tile
+  cuda::Memory finished;  ///< blocks of a tile, of each warpgroup, that have left theirs
+};
+
+/// A warpgroup's half of a part of a tile, as [register / 4][thread][4]: a warp reads and writes
+/// whole lines.
+template <class Scalar, int kRegisters>
+struct Part {
+  using Four = std::conditional_t<std::is_same_v<Scalar, float>, float4, int4>;
+  Four fours[kRegisters / 4][kWarpgroup];
+};
+
+template <class Scalar, int kRegisters>
+__device__ __forceinline__ void write_part(Part<Scalar, kRegisters>& part,
+                                           const Scalar (&d)[kRegisters]) {
+#pragma unroll
+  for (int i = 0; i < kRegisters / 4; ++i)
+    part.fours[i][threadIdx.x % kWarpgroup] = {d[4 * i], d[4 * i + 1], d[4 * i + 2], d[4 * i + 3]};
+}
+
+/// Parts of one warpgroup's rows lie kConsumers apart. Sixteen loads a thread are under way at a
+/// time: with 64 KB an SM that is enough for L2, and more would spill.
+template <class Scalar, int kRegisters>
+__device__ __forceinline__ void add_parts(Scalar (&d)[kRegisters],
+                                          const Part<Scalar, kRegisters>* parts, int count) {
+  constexpr int kLoads = 16;
+#pragma unroll
+  for (int from = 0; from < kRegisters / 4; from += kLoads) {
+#pragma unroll
+    for (int r = 4 * from; r < 4 * (from + kLoads); ++r) d[r] = 0;
+    for (int p = 0; p < count; ++p)
+#pragma unroll
+      for (int i = from; i < from + kLoads; ++i) {
+        const auto four = __ldcg(&parts[p * kConsumers].fours[i][threadIdx.x % kWarpgroup]);
+        d[4 * i] += four.x;
+        d[4 * i + 1] += four.y;
+        d[4 * i + 2] += four.z;
+        d[4 * i + 3] += four.w;
+      }
+  }
+}
+
+template <class Type>
+using PartOf = Part<typename Type::Accumulator, kTileN<Type> / 2>;
+
+template <class Type, class Out>
+__global__ void __launch_bounds__(kThreads, 1)
+    streamk_kernel(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap y,
+                   const __grid_constant__ CUtensorMap z, TileGrid grid, StreamK work,
+                   PartOf<Type>* sums, unsigned* finished) {
+  constexpr int kN = kTileN<Type>;
+  auto& shared = ptx::dynamic_shared<Shared<Type>>();
+  const int t = threadIdx.x, block = blockIdx.x;
+  if (t == 0) init_ring(shared.full, shared.empty, kConsumers);
+  __syncthreads();
+
+  RingPosition<Shared<Type>::kStages> at;
+  Pieces pieces(work, block);
+  Piece piece;
+  if (t < kWarpgroup) {  // the producer
+    ptx::registers_down_to<40>();
+    if (t != 0) return;
+    while (pieces.next(work, piece)) {
+      const TileAt tile = tile_at<kGroup>(grid, piece.tile);
+      for (int s = piece.first; s < piece.end; ++s, at.advance()) {
+        auto& full = shared.full[at.stage];
+        auto& stage = shared.stages[at.stage];
+        const int k = s * kStep<Type>;
+        ptx::mbarrier_wait(shared.empty[at.stage], at.parity ^ 1);
+        ptx::mbarrier_arrive_expect(full, kStageBytes<kN>);
+        load_x(stage, x, tile.m * kTileM, k, tile.batch, full);
+        load_y<Type>(stage, y, tile.n * kN, k, tile.batch, full);
+      }
+    }
+    return;
+  }
+
+  ptx::registers_up_to<232>();
+  const int group = t / kWarpgroup - 1, barrier = 1 + group;
+  const bool signals = t % kWarpgroup == 0;
+  while (pieces.next(work, piece)) {
+    typename Type::Accumulator d[kN / 2];
+    multiply_steps<Type>(d, shared, at, piece.end - piece.first, group, [&](int stage) {
+      if (signals) ptx::mbarrier_arrive(shared.empty[stage]);
+    });
+    if (const int parts = work.parts(piece.tile); parts > 1) {
+      const auto part = [&](int b) { return sums + work.part(piece.tile, b) * kConsumers + group; };
+      write_part(*part(block), d);
+      __threadfence();  // the part is visible before it is counted
+      ptx::named_barrier(barrier, kWarpgroup);
+      if (signals)
+        shared.last[group] = atomicInc(finished + piece.tile * kConsumers + group, parts - 1) ==
+                             static_cast<unsigned>(parts - 1);
+      ptx::named_barrier(barrier, kWarpgroup);
+      if (!shared.last[group]) continue;
+      __threadfence();  // and the others' parts are read after they were counted
+      add_parts(d, part(work.first_block(piece.tile)), parts);
+    }
+    const TileAt tile = tile_at<kGroup>(grid, piece.tile);
+    store_by_tma<Out>(d, shared.out[group], z, tile.m * kTileM + 64 * group, tile.n * kN,
+                      tile.batch, barrier, signals);
+  }
+  if (signals) ptx::store_wait();
+}
+
+template <class Type, class Out>
+std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
+  allow_shared(streamk_kernel<Type, Out>, sizeof(Shared<Type>));
+  const TileGrid grid{tiles(a.m, kTileM), tiles(a.n, kTileN<Type>), static_cast<int>(a.batch)};
+  const StreamK work =
+      stream_k(grid.count(), tiles(a.k, kStep<Type>), multiprocessors(), kPartSteps);
+  const std::int64_t counters = work.shared * kConsumers * sizeof(unsigned);
+  constexpr std::size_t kPartBytes = kConsumers * sizeof(PartOf<Type>);
+  State state{make_maps<Type>(a, types.x),
+              store_map(a, types.z),
+              grid,
+              work,
+              static_cast<double>(work.parts_left() * kPartBytes),
+              cuda::allocate(work.part_numbers() * kPartBytes),
+              cuda::allocate(counters)};
+  CUDA_CHECK(cudaMemset(state.finished.get(), 0, counters));
+  return std::make_shared<State>(std::move(state));
+}
+
+std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
+  return open_by_types(types,
+                       [&]<class Type, class Out>() { return open_as<Type, Out>(a, types); });
+}
+
+template <class Type, class Out = typename Type::Accumulator>
+void launch(const GpuArguments& a, cudaStream_t stream) {
+  const auto& state = *static_cast<const State*>(a.state);
+  streamk_kernel<Type, Out><<<state.work.blocks, kThreads, sizeof(Shared<Type>), stream>>>(
+      state.maps.x, state.maps.y, state.z, state.grid, state.work,
+      cuda::as<PartOf<Type>>(state.sums), cuda::as<unsigned>(state.finished));
+  CUDA_CHECK_LAUNCH("stream-K matmul");
+}
+
+double part_bytes(const void* state) { return static_cast<const State*>(state)->part_bytes; }
+
+template <class Type>
+constexpr GpuTiles kTiles = {.block_m = kTileM,
+                             .block_n = kTileN<Type>,
+                             .block_k = kStep<Type>,
+                             .warp_m = 64,
+                             .warp_n = kTileN<Type>};
+
+}  // namespace
+
+extern const GpuKernel sm90a_v12_streamk = {.exec_unit = "wgmma",
+                                            .bf16 = launch<Bf16>,
+                                            .f16 = launch<F16>,
+                                            .bf16_out = launch<Bf16, bf16>,
+                                            .f16_out = launch<F16, __half>,
+                                            .tf32_pre = launch<Tf32>,
+                                            .e4m3 = launch<E4m3>,
+                                            .s8 = launch<S8>,
+                                            .tiles = kTiles<Bf16>,
+                                            .e4m3_tiles = kTiles<E4m3>,
+                                            .open = open,
+                                            .open_each = true,
+                                            .part_bytes = part_bytes};
+
+}  // namespace kernels::matmul

@@ -1,0 +1,146 @@
+// What v10 and v12 share: the products of a tile in every type that wgmma has, and the tile's way
+// out by TMA.
+#pragma once
+
+#include "kernels/cuda/pairs.cuh"
+#include "kernels/matmul/wgmma_tile.cuh"
+
+namespace kernels::matmul {
+
+constexpr int kConsumers = 2;
+constexpr int kThreads = (1 + kConsumers) * kWarpgroup;
+
+/// fp8 products are added up outside the tensor core once a step.
+template <class Type>
+constexpr bool kPromoted = std::is_same_v<Type, E4m3>;
+template <class Type>
+constexpr int kTileN = kPromoted<Type> ? 128 : 256;
+
+/// What goes out at one time: 64 rows of 128 bytes, swizzled.
+struct OutPanel {
+  static constexpr int kRows = 64;
+  alignas(1024) unsigned char bytes[kRows * kSpan];
+};
+
+/// Panel `p` of a warpgroup's 64 rows, from its registers.
+template <class Out, class Scalar, int kRegisters>
+__device__ __forceinline__ void fill_panel(OutPanel& panel, const Scalar (&d)[kRegisters], int p) {
+  const int t = threadIdx.x % kWarpgroup, lane = t % 32;
+  if constexpr (sizeof(Out) == 2) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {  // 16 columns
+      const int from = 32 * p + 8 * j;
+      const std::uint32_t pairs[4] = {cuda::pair_of(Out{}, d[from], d[from + 1]),
+                                      cuda::pair_of(Out{}, d[from + 2], d[from + 3]),
+                                      cuda::pair_of(Out{}, d[from + 4], d[from + 5]),
+                                      cuda::pair_of(Out{}, d[from + 6], d[from + 7])};
+      const int r = 16 * (t / 32) + lane % 16, byte = 32 * j + 16 * (lane / 16);
+      ptx::store_matrix_x4(panel.bytes + ptx::swizzle_128(r * kSpan + byte), pairs);
+    }
+  } else {
+    struct alignas(8) Pair {
+      Scalar first, second;
+    };
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int r = 16 * (t / 32) + lane / 4 + 8 * half, c = 8 * j + 2 * (lane % 4);
+        const int from = 16 * p + 4 * j + 2 * half;
+        *reinterpret_cast<Pair*>(panel.bytes + ptx::swizzle_128(r * kSpan + c * 4)) = {d[from],
+                                                                                       d[from + 1]};
+      }
+  }
+}
+
+template <class Type>
+struct TileShared {
+  static constexpr int kStages = kPromoted<Type> ? 6 : 4;
+  Stage<kTileN<Type>> stages[kStages];
+  OutPanel out[kConsumers][2];  ///< one is written while the other is on its way
+  ptx::Mbarrier full[kStages], empty[kStages];
+};
+static_assert(sizeof(TileShared<Bf16>) <= 227 << 10, "a block's shared memory");
+static_assert(sizeof(TileShared<E4m3>) <= 227 << 10, "a block's shared memory");
+
+/// A warpgroup's products of a tile's next `steps` stages. `release(stage)` follows the last read
+/// of each.
+template <class Type, int kStages, class Release>
+__device__ __forceinline__ void multiply_steps(typename Type::Accumulator (&d)[kTileN<Type> / 2],
+                                               TileShared<Type>& shared, RingPosition<kStages>& at,
+                                               int steps, int group, const Release& release) {
+  constexpr int kN = kTileN<Type>;
+  if constexpr (kPromoted<Type>) {
+    typename Type::Accumulator products[kN / 2];
+#pragma unroll
+    for (int r = 0; r < kN / 2; ++r) d[r] = 0;
+    for (int i = 0; i < steps; ++i, at.advance()) {
+      ptx::mbarrier_wait(shared.full[at.stage], at.parity);
+      multiply<Type, kN>(products, shared.stages[at.stage], group, false);
+      ptx::wgmma_wait<0>();
+      ptx::pin(products);
+      release(at.stage);
+#pragma unroll
+      for (int r = 0; r < kN / 2; ++r) d[r] += products[r];
+    }
+  } else {
+    int before = 0;
+    for (int i = 0; i < steps; ++i, at.advance()) {
+      ptx::mbarrier_wait(shared.full[at.stage], at.parity);
+      multiply<Type, kN>(d, shared.stages[at.stage], group, i > 0);
+      ptx::wgmma_wait<1>();
+      if (i > 0) release(before);
+      before = at.stage;
+    }
+    ptx::wgmma_wait<0>();
+    ptx::pin(d);
+    release(before);
+  }
+}
+
+/// Sends a warpgroup's 64 rows out, panel by panel. `sends`: the one thread that issues the copies.
+template <class Out, class Scalar, int kRegisters>
+__device__ __forceinline__ void store_by_tma(const Scalar (&d)[kRegisters], OutPanel (&out)[2],
+                                             const CUtensorMap& z, int row, int column, int batch,
+                                             int barrier, bool sends) {
+  constexpr int kColumns = kSpan / static_cast<int>(sizeof(Out));
+#pragma unroll
+  for (int p = 0; p < 2 * kRegisters / kColumns; ++p) {
+    OutPanel& panel = out[p % 2];
+    if (sends) ptx::store_wait_read<1>();  // the copy before the last one has read this panel
+    ptx::named_barrier(barrier, kWarpgroup);
+    fill_panel<Out>(panel, d, p);
+    ptx::fence_async_proxy();
+    ptx::named_barrier(barrier, kWarpgroup);
+    if (sends) {
+      ptx::store_box(z, column + p * kColumns, row, batch, panel.bytes);
+      ptx::store_commit();
+    }
+  }
+}
+
+/// open.operator()<Type, Out>() for the types that wgmma has.
+template <class Open>
+std::shared_ptr<void> open_by_types(const GpuTypes& types, const Open& open) {
+  switch (types.x) {
+    case cuda::Type::f16:
+      return types.z == cuda::Type::f16 ? open.template operator()<F16, __half>()
+                                        : open.template operator()<F16, float>();
+    case cuda::Type::tf32:
+      return open.template operator()<Tf32, float>();
+    case cuda::Type::e4m3:
+      return open.template operator()<E4m3, float>();
+    case cuda::Type::s8:
+      return open.template operator()<S8, S8::Accumulator>();
+    default:
+      return types.z == cuda::Type::bf16 ? open.template operator()<Bf16, bf16>()
+                                         : open.template operator()<Bf16, float>();
+  }
+}
+
+/// Z's tensor map for store_by_tma.
+inline CUtensorMap store_map(const GpuArguments& a, cuda::Type type) {
+  return cuda::tensor_map({type, a.z, a.n, a.m, a.batch, a.z_pitch, a.z_stride}, OutPanel::kRows);
+}
+
+}  // namespace kernels::matmul
