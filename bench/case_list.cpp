@@ -66,7 +66,8 @@ std::string to_json(const std::vector<Entry>& entries) {
                     {"threads", e.instance.threads},
                     {"quick", e.instance.quick},
                     {"idea", e.kernel->idea},
-                    {"needs_missing", e.missing}});
+                    {"needs_missing", e.missing},
+                    {"tuned", e.missing.empty() ? kernels::tuned(e.kernel->needs) : ""}});
   return list.dump(1);
 }
 

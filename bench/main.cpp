@@ -68,7 +68,7 @@ class Reporter final : public benchmark::ConsoleReporter {
 int run(int argc, char** argv, const std::string& operations) {
   bench::Options options;
   std::string suite = "full", device = "all";
-  bool list = false;
+  bool list = false, counters = false;
   int turns = -1;
   CLI::App app{"Google Benchmark program of the roofline suite. All --benchmark_* flags work.",
                "bench"};
@@ -77,6 +77,8 @@ int run(int argc, char** argv, const std::string& operations) {
   app.add_option("--device", device, "cpu, gpu or all")
       ->check(CLI::IsMember({"cpu", "gpu", "all"}));
   app.add_option("--turns", turns, "file descriptor of a socket over which samples take turns");
+  app.add_flag("--counters", counters,
+               "GPU: bytes and FLOPs by hardware counters, after each sample");
   app.add_flag("--list", list, "print the benchmarks as JSON and exit");
   app.add_option("--shape", options.shape, "one case of your own, e.g. M:64/N:64/K:64/temp:cold");
   app.add_option("--dtype", options.dtype, "dtype of that case (default f32)");
@@ -136,7 +138,7 @@ int run(int argc, char** argv, const std::string& operations) {
     if (!entry.missing.empty()) continue;
 #ifdef ROOFLINE_HAS_CUDA
     if (entry.kernel->gpu()) {
-      bench::register_gpu(entry, gpu_cache, gpu);
+      bench::register_gpu(entry, gpu_cache, gpu, counters);
       continue;
     }
 #endif

@@ -8,8 +8,8 @@ namespace bench {
 namespace {
 
 /// 0 for a problem that touches no memory, whose set is unknown.
-double set_bytes(const Bound& bound) {
-  const double bytes = bound.problem->working_set_bytes();
+double owned_bytes(const Bound& bound) {
+  const double bytes = bound.problem->owned_bytes();
   return std::isnan(bytes) ? 0 : bytes;
 }
 
@@ -23,10 +23,10 @@ Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
     return bound_.front();
   }
   double held = 0;
-  for (const auto& b : bound_) held += set_bytes(b);
+  for (const auto& b : bound_) held += owned_bytes(b);
   const auto scarce = [&] { return free_bytes_ && free_bytes_() < budget_; };
   while (!bound_.empty() && (held > budget_ || scarce())) {
-    held -= set_bytes(bound_.back());
+    held -= owned_bytes(bound_.back());
     bound_.pop_back();
   }
   const auto bind = [&] {

@@ -8,13 +8,16 @@
 #include <cmath>
 #include <memory>
 #include <new>
+#include <optional>
 #include <thread>
 
 #include "bench/counters.hpp"
+#include "bench/gpu_counters.hpp"
 #include "bench/nvml.hpp"
 #include "bench/part_events.hpp"
 #include "bench/turns.hpp"
 #include "kernels/cuda/device.hpp"
+#include "kernels/cuda/driver.hpp"
 #include "kernels/cuda/harness.hpp"
 #include "kernels/cuda/problem.hpp"
 
@@ -58,6 +61,14 @@ struct Sample {
   std::int64_t launches;
   bool gaps;  ///< the gate opened by its timeout
 };
+
+/// The driver's CUcontext of this thread.
+void* current_context() {
+  const auto get = kernels::cuda::driver_function<int (*)(void**)>("cuCtxGetCurrent", 4000);
+  void* context = nullptr;
+  if (get(&context) != 0) throw kernels::cuda::Error("cuCtxGetCurrent failed");
+  return context;
+}
 
 /// The stream, the events and the tools that every benchmark of this process uses.
 class Session {
@@ -104,6 +115,20 @@ class Session {
     return seconds;
   }
 
+  /// Of one call, input copies in turn; a warm one has run before.
+  CountedWork count(GpuProblem& problem, std::int64_t first) {
+    const auto [unit, dtype] = problem.exec_unit();
+    return counters().count(unit, dtype, [&](int pass) {
+      problem.enqueue(first + pass, 1, stream_);
+      CUDA_CHECK(cudaStreamSynchronize(stream_));
+    });
+  }
+  /// Opens CUPTI at first use: what times must not have it in its process.
+  GpuCounters& counters() {
+    if (!counters_) counters_.emplace(current_context(), 0);
+    return *counters_;
+  }
+
   NvmlSampler& nvml() { return nvml_; }
 
  private:
@@ -129,6 +154,7 @@ class Session {
   kernels::cuda::Gate gate_;
   kernels::cuda::ClockMeter clock_;
   NvmlSampler nvml_;
+  std::optional<GpuCounters> counters_;
 };
 
 std::int64_t calibrate(Session& session, GpuProblem& problem) {
@@ -158,7 +184,19 @@ void warm_up(Session& session, GpuProblem& problem, Bound& bound, double least, 
   }
 }
 
-void measure_all(benchmark::State& state, Bound& bound, const Hold& hold) {
+/// Counters and label beside the model's.
+std::string set_counted(benchmark::State& state, Session& session, GpuProblem& problem,
+                        std::int64_t first) {
+  const CountedWork work = session.count(problem, first);
+  set_counter(state, "counted_flops", work.flops);
+  set_counter(state, "counted_bytes_L1", work.l1_bytes);
+  set_counter(state, "counted_bytes_L2", work.l2_bytes);
+  set_counter(state, "counted_bytes_HBM", work.hbm_bytes);
+  const std::string& missing = session.counters().missing();
+  return missing.empty() ? "" : "counters=" + missing + ";";
+}
+
+void measure_all(benchmark::State& state, Bound& bound, const Hold& hold, bool count) {
   auto& problem = static_cast<GpuProblem&>(*bound.problem);
   Session& session = Session::get();
   const bool first = bound.next_call == 0;
@@ -194,18 +232,19 @@ void measure_all(benchmark::State& state, Bound& bound, const Hold& hold) {
   std::string label = base_label(problem, true);
   if (gpu.throttle_known) label += "throttle=" + throttle_words(gpu.throttle) + ";";
   if (gaps) label += "launch_gaps=yes;";
+  if (count) label += set_counted(state, session, problem, bound.next_call);
   state.SetLabel(label);
 }
 
 void run_gpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
-             const kernels::Caches& gpu) {
+             const kernels::Caches& gpu, bool count) {
   try {
     Bound& bound = cache.get(entry, gpu);
     if (!bound.wrong.empty()) {
       state.SkipWithError(("wrong result: " + bound.wrong).c_str());
       return;
     }
-    measure_all(state, bound, hold_of(entry.instance));
+    measure_all(state, bound, hold_of(entry.instance), count);
   } catch (const kernels::BadInput& e) {
     state.SkipWithError(e.what());
   } catch (const kernels::cuda::Error& e) {
@@ -243,11 +282,11 @@ void add_gpu_context() {
   add("cuda_runtime", std::to_string(d.runtime_version));
 }
 
-void register_gpu(const Entry& entry, ProblemCache& cache, const kernels::Caches& gpu) {
+void register_gpu(const Entry& entry, ProblemCache& cache, const kernels::Caches& gpu, bool count) {
   auto* registered =
-      benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry](benchmark::State& state) {
+      benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry, count](benchmark::State& state) {
         await_turn();
-        run_gpu(state, entry, cache, gpu);
+        run_gpu(state, entry, cache, gpu, count);
       })->UseManualTime();
   if (const double sample = hold_of(entry.instance).sample; sample > 0) registered->MinTime(sample);
 }

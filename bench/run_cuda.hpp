@@ -19,7 +19,9 @@ void add_gpu_context();
 /// Registers `entry` with manual time: CUDA events around batches of calls that are queued behind a
 /// gate, so that launch gaps stay out; SM clock, power and throttle reasons of the same span go
 /// into the counters. A wrong result, a case that does not fit or a CUDA error becomes an error
-/// row. The references must outlive the benchmark run.
-void register_gpu(const Entry& entry, ProblemCache& cache, const kernels::Caches& gpu);
+/// row. With `count` each sample is followed by calls under the chip's hardware counters: counters
+/// counted_flops and counted_bytes_<level> per call, or why there are none as counters= in the
+/// label. The references must outlive the benchmark run.
+void register_gpu(const Entry& entry, ProblemCache& cache, const kernels::Caches& gpu, bool count);
 
 }  // namespace bench
