@@ -34,6 +34,7 @@ Analysis analyze_folder(const std::filesystem::path& folder, const CeilingContex
   set_disturbed_apart(out.data.benchmarks, context.issue_per_cycle);
   out.ceilings = ceilings_from(out.data.benchmarks, context);
   out.points = overlay(out.data.benchmarks, out.ceilings.rows);
+  out.counted = counted_overlay(out.data.benchmarks, out.ceilings.rows);
   const auto above = points_above(out.points);
   for (Ceiling& ceiling : out.ceilings.rows) {
     const auto found = above.find({ceiling.device, ceiling.id()});
@@ -63,7 +64,7 @@ void write_tables(const Analysis& analysis, const std::filesystem::path& folder,
                   const CeilingContext& context) {
   ceilings_table(analysis.ceilings.rows).write(folder / "ceilings.csv");
   sweep_table(analysis.ceilings.sweep, context).write(folder / "sweep.csv");
-  roofline_table(analysis.points, context).write(folder / "roofline.csv");
+  roofline_table(analysis.points, analysis.counted, context).write(folder / "roofline.csv");
   const auto predicted = predictions(analysis.points);
   if (!predicted.empty())
     prediction_table(predicted, context.machine).write(folder / "prediction.csv");

@@ -15,7 +15,8 @@ namespace roofline {
 struct Analysis {
   BenchData data;
   Ceilings ceilings;
-  std::vector<Point> points;  ///< point into `data`
+  std::vector<Point> points;   ///< point into `data`
+  std::vector<Point> counted;  ///< the same
 };
 
 /// Reads what is measured so far. A ceiling that a kernel or library exceeds gets the verdict

@@ -455,6 +455,12 @@ class Reader {
       if (!row.raw().contains(counter)) continue;
       out.level_bytes.emplace_back(level, row.counter(counter));
     }
+    if (row.raw().contains("counted_flops")) out.counted_flops = row.counter("counted_flops");
+    for (const std::string_view level : kLevels) {
+      const std::string counter = fmt::format("counted_bytes_{}", level);
+      if (row.raw().contains(counter)) out.counted_bytes.emplace_back(level, row.counter(counter));
+    }
+    out.not_counted = label["counters"];
     // A GPU's probe that names no level lies between two, or on a link.
     const bool nowhere = out.device == "gpu" && is_probe(out);
     if (out.level_bytes.empty() && out.bytes > 0 && !nowhere) {

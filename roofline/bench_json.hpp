@@ -46,16 +46,19 @@ struct Benchmark {
   std::string part;     ///< of its parent: qkv, attention …; empty for a benchmark of its own
   std::string part_op;  ///< the operation that the part is: matmul, attention …
   int attempt = 0;      ///< above 0: a probe measured again, because a kernel was above its roof
-  std::string roof_of;  ///< group of benchmarks beside which a probe of the main memory was
-                        ///< measured, as their roof; else empty
+  std::string roof_of;  ///< group of benchmarks beside which a probe was measured, as their roof;
+                        ///< else empty
   std::vector<double> times_s;        ///< per call: the samples that count
   std::vector<double> lived_times_s;  ///< all samples, in the order of the rows
   std::vector<Surroundings> beside;   ///< of each of lived_times_s
   std::vector<bool> quiet_at;         ///< which of them are quiet; set by set_disturbed_apart()
   std::size_t quiet_samples = 0;      ///< how many of them
   double flops = 0, bytes = 0;        ///< per call; not both zero but for launch, which has no work
-  std::vector<std::pair<std::string, double>> level_bytes;  ///< inner levels first; never empty
-                                                            ///< unless bytes is zero
+  std::vector<std::pair<std::string, double>> level_bytes;    ///< inner levels first; never empty
+                                                              ///< unless bytes is zero
+  double counted_flops = kUnknownNumber;                      ///< per call, by hardware counters
+  std::vector<std::pair<std::string, double>> counted_bytes;  ///< the same, by level; may be empty
+  std::string not_counted;  ///< why the program, asked to, could not count
   double working_set_bytes = kUnknownNumber;
   double clock_hz = kUnknownNumber;  ///< median over the samples that know it
   double power_w = kUnknownNumber;
@@ -85,7 +88,9 @@ struct BenchData {
 /// and device come from its name or label, else from `defaults`. Level of the bytes: counters
 /// bytes_<level>; a row with only `bytes` counts at the level in `defaults`, else at the last one
 /// (DRAM, HBM) if its name says temp:cold, else at the smallest cache of the file's context that
-/// holds working_set_bytes (per thread for L1 and L2), else at the last one.
+/// holds working_set_bytes (per thread for L1 and L2), else at the last one. What hardware counters
+/// saw of a call: counted_flops and counted_bytes_<level>, or why they did not as counters= in the
+/// label.
 ///
 /// A row whose label says scope=program and parts=<name> <name> … is followed by its parts, as
 /// benchmarks of the operation <kernel>_<name> with the program as parent. The label tells of each

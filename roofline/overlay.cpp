@@ -88,54 +88,96 @@ struct LevelTime {
   double seconds = kUnknownNumber;
 };
 
-/// Of each file, the probe of the main memory that was measured beside its benchmarks; the fastest
-/// of several.
-std::map<std::string, const Benchmark*> probes_beside(const std::vector<Benchmark>& rows) {
-  std::map<std::string, const Benchmark*> out;
+/// Of each file, the probes that were measured beside its benchmarks.
+using ProbesBeside = std::map<std::string, std::vector<const Benchmark*>>;
+
+ProbesBeside probes_beside(const std::vector<Benchmark>& rows) {
+  ProbesBeside out;
   for (const Benchmark& row : rows) {
-    if (row.roof_of.empty()) continue;
-    const auto [found, fresh] = out.try_emplace(row.source, &row);
-    if (!fresh && median(row.times_s) < median(found->second->times_s)) found->second = &row;
+    if (!row.roof_of.empty()) out[row.source].push_back(&row);
   }
   return out;
 }
 
-/// Bytes/s of the main memory while `row` was measured: of the probe beside it, in the pairs of
-/// samples that are quiet on both sides. Unknown if they are too few.
-Rate memory_beside(const Benchmark& row, const Benchmark& probe) {
-  const auto ratios = paired_ratios(row, probe);
-  if (ratios.empty()) return {};
-  const auto interval = median_interval(ratios);
-  const double ratio = median(ratios);
-  const double least = interval ? interval->first : *std::min_element(ratios.begin(), ratios.end());
-  return {probe.bytes / (ratio * median(row.times_s)), ratio / least};
-}
+/// The roofs of one benchmark as they were while it was measured.
+class Beside {
+ public:
+  /// None.
+  Beside() = default;
+  Beside(const Benchmark& row, const ProbesBeside& probes) : row_(&row) {
+    if (const auto found = probes.find(row.source); found != probes.end()) probes_ = found->second;
+    memory_ = rate(&Benchmark::bytes, [](const Benchmark& probe) { return probe.bytes > 0; });
+  }
 
-/// The points of one benchmark. `memory`: the main memory beside it, if known.
-std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& ceilings,
-                             const Rate& memory) {
+  /// Bytes/s of the main memory, by its fastest probe. Unknown without one.
+  const Rate& memory() const { return memory_; }
+  /// FLOP/s of the unit that `roof` is of.
+  Rate compute(const Ceiling* roof) const {
+    return rate(&Benchmark::flops, [&](const Benchmark& probe) {
+      return roof && probe.flops > 0 && probe.roof_dtype == roof->dtype &&
+             probe.exec_unit == roof->exec_unit;
+    });
+  }
+
+ private:
+  /// In the pairs of samples that are quiet on both sides; unknown if they are too few.
+  template <class Serves>
+  Rate rate(double Benchmark::*work, const Serves& serves) const {
+    const auto speed = [&](const Benchmark& probe) { return probe.*work / median(probe.times_s); };
+    const Benchmark* best = nullptr;
+    for (const Benchmark* probe : probes_) {
+      if (serves(*probe) && (!best || speed(*probe) > speed(*best))) best = probe;
+    }
+    if (!best) return {};
+    const auto ratios = paired_ratios(*row_, *best);
+    if (ratios.empty()) return {};
+    const auto interval = median_interval(ratios);
+    const double ratio = median(ratios);
+    const double least =
+        interval ? interval->first : *std::min_element(ratios.begin(), ratios.end());
+    return {best->*work / (ratio * median(row_->times_s)), ratio / least};
+  }
+
+  const Benchmark* row_ = nullptr;
+  std::vector<const Benchmark*> probes_;
+  Rate memory_;
+};
+
+/// What a call does, as the model or the counters have it.
+struct Done {
+  double flops;
+  const std::vector<std::pair<std::string, double>>& level_bytes;
+  std::string source;
+};
+
+/// The points of one benchmark.
+std::vector<Point> points_of(const Benchmark& row, const Done& done,
+                             const std::vector<Ceiling>& ceilings, const Beside& beside) {
   Point common;
   common.benchmark = &row;
+  common.flops = done.flops;
+  common.bytes_source = done.source;
   common.time_s = median(row.times_s);
   if (const auto interval = median_interval(row.times_s)) {
     std::tie(common.time_low_s, common.time_high_s) = *interval;
   }
-  common.achieved_flops_per_s = row.flops / common.time_s;
+  common.achieved_flops_per_s = done.flops / common.time_s;
 
-  const Ceiling* compute = row.flops > 0 ? compute_roof(row, ceilings) : nullptr;
-  const bool compute_known = compute || row.flops == 0;
-  const double t_math = row.flops == 0 ? 0
-                        : compute      ? row.flops / compute->value()
-                                       : kUnknownNumber;
+  const Ceiling* compute = done.flops > 0 ? compute_roof(row, ceilings) : nullptr;
+  const bool compute_known = compute || done.flops == 0;
+  const Rate& memory = beside.memory();
+  const Rate peak_beside = beside.compute(compute);
+  const Rate peak = std::isnan(peak_beside.value) ? rate_of(compute) : peak_beside;
+  const double t_math = done.flops == 0 ? 0 : compute ? done.flops / peak.value : kUnknownNumber;
   const double t_launch = launch_time(row, ceilings);
 
-  Work work{row.flops, compute ? compute->value() : kUnknownNumber, {}, t_launch};
+  Work work{done.flops, peak.value, {}, t_launch};
   std::vector<LevelTime> times;
   bool all_known = compute_known;
-  for (const auto& [level, bytes] : row.level_bytes) {
+  for (const auto& [level, bytes] : done.level_bytes) {
     LevelTime time{.roof = bandwidth_roof(row, level, ceilings)};
-    const bool beside = time.roof && level == "DRAM" && !std::isnan(memory.value);
-    time.rate = beside ? memory : rate_of(time.roof);
+    const bool from_beside = time.roof && level == "DRAM" && !std::isnan(memory.value);
+    time.rate = from_beside ? memory : rate_of(time.roof);
     time.seconds = bytes > 0 ? bytes / time.rate.value : 0;
     all_known = all_known && !std::isnan(time.seconds);
     work.levels.push_back({level, bytes, time.rate.value});
@@ -155,14 +197,14 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
     return slowest * (1 + kClockUncertainty) < seconds / rate.uncertainty ||
            common.time_s * (1 + kLargestUncertainty) < seconds;
   };
-  const Rate peak = rate_of(compute);
   bool impossible = beyond(t_math, peak) || slowest * (1 + kClockUncertainty) < t_launch;
   for (const LevelTime& time : times) impossible = impossible || beyond(time.seconds, time.rate);
 
   const double fall = clock_fall(row, row.quiet());
   const auto clock_moved = [&](const Ceiling* roof) {
+    const bool at_the_same_time = roof == compute && !std::isnan(peak_beside.value);
     return fall > kClockMoved ||
-           (roof && std::abs(row.clock_hz / roof->clock_hz - 1) > kClockMoved);
+           (roof && !at_the_same_time && std::abs(row.clock_hz / roof->clock_hz - 1) > kClockMoved);
   };
   const bool disagree = relative_mad(row.times_s) > kDisagreement;
 
@@ -172,7 +214,7 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
     point.level = level;
     point.bytes = bytes;
     if (bytes > 0) {
-      point.intensity = row.flops / bytes;
+      point.intensity = done.flops / bytes;
       point.achieved_bytes_per_s = bytes / common.time_s;
     }
     point.t_math_s = t_math;
@@ -183,12 +225,12 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
     const Ceiling* limit = by_level ? time.roof : compute;
     if (known) {
       const double t_roof = std::max(t_math, time.seconds);
-      point.roof_flops_per_s = row.flops / t_roof;
+      point.roof_flops_per_s = done.flops / t_roof;
       point.fraction_of_roof = t_roof / common.time_s;
       point.roof = limit->id();
       point.t_upper_s = t_math + time.seconds;
       if (compute && time.roof) {
-        point.ridge_intensity = ridge_intensity(compute->value(), time.rate.value);
+        point.ridge_intensity = ridge_intensity(peak.value, time.rate.value);
         point.theory_roof_flops_per_s =
             attainable(point.intensity, compute->theory_at_clock, time.roof->theory_at_clock);
         point.advertised_roof_flops_per_s =
@@ -196,8 +238,8 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
       }
     }
     const bool above = known && (by_level ? beyond(time.seconds, time.rate) : beyond(t_math, peak));
-    // The ceiling's own time, which is another one where the main memory was measured beside.
-    const double t_ceiling = by_level && limit ? bytes / limit->value() : t_math;
+    // The ceiling's own time, which is another one where its roof was measured beside.
+    const double t_ceiling = limit ? (by_level ? bytes : done.flops) / limit->value() : 0;
     if (known && beyond(t_ceiling, rate_of(limit))) {
       point.times_its_ceiling = t_ceiling / common.time_s;
     }
@@ -211,10 +253,10 @@ std::vector<Point> points_of(const Benchmark& row, const std::vector<Ceiling>& c
                                                   : "ok";
     out.push_back(std::move(point));
   };
-  for (std::size_t i = 0; i < row.level_bytes.size(); ++i) {
-    add(row.level_bytes[i].first, row.level_bytes[i].second, times[i]);
+  for (std::size_t i = 0; i < done.level_bytes.size(); ++i) {
+    add(done.level_bytes[i].first, done.level_bytes[i].second, times[i]);
   }
-  if (row.level_bytes.empty()) add("", kUnknownNumber, {.seconds = 0});
+  if (done.level_bytes.empty()) add("", kUnknownNumber, {.seconds = 0});
   return out;
 }
 
@@ -246,43 +288,75 @@ void add_up_parts(std::vector<Point>& points) {
   }
 }
 
+/// The fastest library at each work.
+class Peers {
+ public:
+  explicit Peers(const std::vector<Benchmark>& rows) {
+    for (const Benchmark& row : rows) {
+      if (row.library.empty()) continue;
+      const double time = median(row.times_s);
+      const auto [found, fresh] = fastest_.try_emplace(work(row), time, &row);
+      if (!fresh && time < found->second.first) found->second = {time, &row};
+    }
+  }
+  void set(Point& point) const {
+    const Benchmark& row = *point.benchmark;
+    const auto found = fastest_.find(work(row));
+    if (!row.library.empty() || found == fastest_.end()) return;
+    const Benchmark& library = *found->second.second;
+    point.peer = library.library;
+    point.peer_ratio = paired_ratio(row, library);
+  }
+
+ private:
+  using Work = std::tuple<std::string, std::string, std::string, std::string, std::string, int>;
+  static Work work(const Benchmark& row) {
+    return {row.device, row.kernel, row.dtype, row.shape, row.temperature, row.threads};
+  }
+  std::map<Work, std::pair<double, const Benchmark*>> fastest_;
+};
+
 }  // namespace
 
 std::vector<Point> overlay(const std::vector<Benchmark>& rows,
                            const std::vector<Ceiling>& ceilings) {
-  using Work = std::tuple<std::string, std::string, std::string, std::string, std::string, int>;
-  const auto work = [](const Benchmark& row) {
-    return Work{row.device, row.kernel, row.dtype, row.shape, row.temperature, row.threads};
-  };
-  std::map<Work, std::pair<double, const Benchmark*>> peers;
-  for (const Benchmark& row : rows) {
-    if (row.library.empty()) continue;
-    const double time = median(row.times_s);
-    const auto [found, fresh] = peers.try_emplace(work(row), time, &row);
-    if (!fresh && time < found->second.first) found->second = {time, &row};
-  }
-
+  const Peers peers(rows);
   const auto probes = probes_beside(rows);
   std::vector<Point> out;
-  Rate memory;
+  Beside beside;
   for (const Benchmark& row : rows) {
     if (is_probe(row)) continue;
-    if (row.part.empty()) {  // its parts follow it
-      const auto probe = probes.find(row.source);
-      memory = probe == probes.end() ? Rate() : memory_beside(row, *probe->second);
-    }
-    for (Point& point : points_of(row, ceilings, memory)) {
-      const auto peer = peers.find(work(row));
-      if (row.library.empty() && peer != peers.end()) {
-        const Benchmark& library = *peer->second.second;
-        point.peer = library.library;
-        point.peer_ratio = paired_ratio(row, library);
-      }
+    if (row.part.empty()) beside = Beside(row, probes);  // its parts follow it
+    const Done done{row.flops, row.level_bytes, row.bytes_source};
+    for (Point& point : points_of(row, done, ceilings, beside)) {
+      peers.set(point);
       out.push_back(std::move(point));
     }
   }
   add_up_parts(out);
   return out;
+}
+
+std::vector<Point> counted_overlay(const std::vector<Benchmark>& rows,
+                                   const std::vector<Ceiling>& ceilings) {
+  const Peers peers(rows);
+  std::vector<Point> out;
+  for (const Benchmark& row : rows) {
+    if (is_probe(row) || !row.part.empty() || row.counted_bytes.empty()) continue;
+    const Done done{std::isnan(row.counted_flops) ? row.flops : row.counted_flops,
+                    row.counted_bytes, "counter"};
+    for (Point& point : points_of(row, done, ceilings, {})) {
+      peers.set(point);
+      out.push_back(std::move(point));
+    }
+  }
+  return out;
+}
+
+CsvTable roofline_table(std::vector<Point> points, const std::vector<Point>& counted,
+                        const CeilingContext& context) {
+  points.insert(points.end(), counted.begin(), counted.end());
+  return roofline_table(points, context);
 }
 
 CsvTable roofline_table(const std::vector<Point>& points, const CeilingContext& context) {
@@ -310,10 +384,10 @@ CsvTable roofline_table(const std::vector<Point>& points, const CeilingContext& 
     table.set("clock_hz", row.clock_hz);
     table.set("power_w", row.power_w);
     table.set("throttle", row.throttle);
-    table.set("flops", row.flops);
+    table.set("flops", point.flops);
     table.set("level", point.level);
     table.set("bytes", point.bytes);
-    table.set("bytes_source", row.bytes_source);
+    table.set("bytes_source", point.bytes_source);
     table.set("intensity", point.intensity);
     table.set("achieved_flops_per_s", point.achieved_flops_per_s);
     table.set("achieved_bytes_per_s", point.achieved_bytes_per_s);

@@ -14,6 +14,8 @@ namespace roofline {
 /// One row of roofline.csv; see kRooflineColumns.
 struct Point {
   const Benchmark* benchmark = nullptr;  ///< not owned
+  double flops = kUnknownNumber;
+  std::string bytes_source;
   double time_s = kUnknownNumber, time_low_s = kUnknownNumber, time_high_s = kUnknownNumber;
   std::string level;
   double bytes = kUnknownNumber, intensity = kUnknownNumber;
@@ -41,14 +43,23 @@ struct Point {
 /// The bandwidth roof W of a level is its fastest `read` row with the same threads. A ceiling that
 /// is known only as advertised (a spec chip) serves in place of a measured one.
 ///
-/// Where a probe of the main memory was measured beside the row (Benchmark::roof_of), in the same
-/// file, its rate in the pairs of samples that are quiet on both sides stands in for the ceiling.
+/// Where a probe of the main memory or of the peak was measured beside the row
+/// (Benchmark::roof_of), in the same file, its rate in the pairs of samples that are quiet on both
+/// sides stands in for the ceiling.
 ///
 /// The parts of a program run one after another: its t_lower_s and t_upper_s are the sums of
 /// theirs.
 std::vector<Point> overlay(const std::vector<Benchmark>& rows,
                            const std::vector<Ceiling>& ceilings);
 
+/// The same benchmarks by what hardware counters saw of them, as far as they were counted; their
+/// FLOPs are the model's where no counter has them.
+std::vector<Point> counted_overlay(const std::vector<Benchmark>& rows,
+                                   const std::vector<Ceiling>& ceilings);
+
 CsvTable roofline_table(const std::vector<Point>& points, const CeilingContext& context);
+/// The counted points follow the others.
+CsvTable roofline_table(std::vector<Point> points, const std::vector<Point>& counted,
+                        const CeilingContext& context);
 
 }  // namespace roofline

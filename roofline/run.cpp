@@ -197,6 +197,9 @@ class Runner {
       if (!measure_round(group, units, rounds_ + i)) return false;
       rounds_left_s_ -= progress_->elapsed_s() - begin;
     }
+    for (const Unit& unit : group.units) {
+      if (unit.gpu && folder_.settings().full && may_count_ && !count_work(unit)) return false;
+    }
     for (Benchmark& row : benchmarks_so_far()) seen_.push_back(std::move(row));
     json rows = json::array();
     std::vector<RunFailure> failures;
@@ -210,6 +213,38 @@ class Runner {
       }
     }
     folder_.finish_group(group.name, rows.empty() ? "" : file_text(rows), failures);
+    return true;
+  }
+
+  /// What hardware counters see of a call, beside the first row of each benchmark: in a process of
+  /// its own, so that no time is taken with a profiler about. False if interrupted.
+  bool count_work(const Unit& unit) {
+    const fs::path file = folder_.scratch() / "counted.json";
+    fs::remove(file);
+    repetitions_ = 1;
+    Command command = command_of(unit, file, false);
+    command.arguments.push_back("--counters");
+    const Outcome outcome = run_process(command);
+    if (outcome.interrupted) return false;
+    std::vector<Benchmark> counted;
+    try {
+      if (!outcome.clean()) throw BadInput(outcome.words(command.timeout_s));
+      counted = parse_bench_json(read_text(file), "its JSON").benchmarks;
+    } catch (const BadInput& error) {
+      progress_->note(fmt::format("not counted: {}: {}", unit.names.front(), error.what()));
+    }
+    for (const Benchmark& row : counted) {
+      if (!row.not_counted.empty()) {
+        progress_->note("GPU counters left out: " + row.not_counted);
+        may_count_ = false;
+        break;
+      }
+      json& rows = results_[row.name].rows;
+      if (rows.empty()) continue;
+      json& first = rows.front();
+      if (!std::isnan(row.counted_flops)) first["counted_flops"] = row.counted_flops;
+      for (const auto& [level, bytes] : row.counted_bytes) first["counted_bytes_" + level] = bytes;
+    }
     return true;
   }
 
@@ -261,7 +296,7 @@ class Runner {
   Command command_of(const Unit& unit, const fs::path& file, bool turns) const {
     const double asked = static_cast<double>(unit.names.size()) * repetitions_ * sample_s_;
     std::vector<std::string> arguments = {unit.program.string(),
-                                          "--benchmark_filter=" + exact_filter(unit.names),
+                                          "--benchmark_filter=" + exact_filter(program_names(unit)),
                                           fmt::format("--benchmark_repetitions={}", repetitions_),
                                           "--benchmark_min_time=" + seconds_text(sample_s_),
                                           "--benchmark_enable_random_interleaving=true",
@@ -273,8 +308,12 @@ class Runner {
       arguments.push_back("--device=" + device_);
       if (turns) arguments.push_back(fmt::format("--turns={}", kTurnsFile));
     }
+    auto environment = child_environment(folder_.settings());
+    if (const std::size_t equals = unit.tuned.find('='); equals != std::string::npos) {
+      environment.emplace_back(unit.tuned.substr(0, equals), unit.tuned.substr(equals + 1));
+    }
     return {.arguments = std::move(arguments),
-            .environment = child_environment(folder_.settings()),
+            .environment = std::move(environment),
             .timeout_s = options_.timeout_s > 0 ? options_.timeout_s
                                                 : process_timeout(folder_.settings().full, asked),
             .turns = static_cast<int>(unit.names.size())};
@@ -350,6 +389,7 @@ class Runner {
     for (const std::string& name : unit.names) fresh[name];
     for (json& row : parsed.at("benchmarks")) {
       if (row.value("run_type", "iteration") == "aggregate") continue;
+      if (!unit.tuned.empty()) row["name"] = tuned_name(row.at("name").get<std::string>());
       const auto found = fresh.find(benchmark_name(row.at("name").get<std::string>()));
       if (found == fresh.end()) continue;
       if (row.value("error_occurred", false)) {
@@ -442,6 +482,7 @@ class Runner {
   double tables_due_s_ = kTablesEvery_s;
   std::map<std::string, Result> results_;  ///< of the group at work, by benchmark
   json context_;
+  bool may_count_ = true;
   std::vector<Benchmark> seen_;  ///< of the groups before
   int attempt_ = 0;              ///< at ceilings in doubt
 };
@@ -587,6 +628,8 @@ int run(const RunOptions& options) {
   write_tables(analysis, folder->path(), context);
   fmt::print("{}\n\n{}\n{}", machine.name, ceilings_summary(analysis.ceilings.rows),
              kernels_summary(analysis.points));
+  const std::string counted = counters_summary(analysis.counted);
+  if (!counted.empty()) fmt::print("\n{}", counted);
   const std::string steps = prediction_summary(predictions(analysis.points));
   if (!steps.empty()) fmt::print("\n{}", steps);
   const Effort& effort = settings.full ? kFull : kQuick;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -14,9 +15,28 @@ namespace roofline {
 namespace {
 
 constexpr std::string_view kCeilingsProgram = "bench_ceilings";
+constexpr const char* kTuned = "_tuned";
 
 bool of_ceilings(const ListedBenchmark& entry) {
   return !entry.own && entry.program.filename() == kCeilingsProgram;
+}
+
+/// Of op/variant/dtype/…
+std::string_view dtype_of(const ListedBenchmark& entry) {
+  const std::string_view name = entry.name;
+  const std::size_t begin = name.find('/', name.find('/') + 1) + 1;
+  return name.substr(begin, name.find('/', begin) - begin);
+}
+
+/// Of the suite's own, on a CPU: data that comes from the main memory.
+bool cold_on_cpu(const ListedBenchmark& entry) {
+  return entry.device == "cpu" && !entry.own && entry.name.find("/temp:cold") != std::string::npos;
+}
+
+/// A probe of the CPU's that can run here.
+bool cpu_probe(const ListedBenchmark& entry, int threads) {
+  return of_ceilings(entry) && entry.device == "cpu" && entry.threads == threads &&
+         entry.needs_missing.empty();
 }
 
 /// The name without its variant, fit for a file.
@@ -71,22 +91,56 @@ std::vector<bool> selection(const std::vector<ListedBenchmark>& listed, const st
 
 /// Reads of the main memory on so many threads: the largest size listed, by all variants that can
 /// run.
-Unit memory_probe(const std::vector<ListedBenchmark>& listed, int threads) {
+std::vector<const ListedBenchmark*> memory_probes(const std::vector<ListedBenchmark>& listed,
+                                                  int threads) {
   constexpr std::string_view kKeys = "/access:read/size:";
-  Unit out{.roof = true};
+  std::vector<const ListedBenchmark*> out;
   std::int64_t largest = 0;
   for (const ListedBenchmark& entry : listed) {
     const std::size_t at = entry.name.find(kKeys);
-    if (!of_ceilings(entry) || entry.device != "cpu" || entry.threads != threads ||
-        !entry.needs_missing.empty() || at == std::string::npos) {
-      continue;
-    }
+    if (!cpu_probe(entry, threads) || at == std::string::npos) continue;
     const std::int64_t size = std::atoll(entry.name.c_str() + at + kKeys.size());
     if (size < largest) continue;
-    if (size > largest) out.names.clear();
+    if (size > largest) out.clear();
     largest = size;
-    out.program = entry.program;
-    out.names.push_back(entry.name);
+    out.push_back(&entry);
+  }
+  return out;
+}
+
+/// Peaks on so many threads of the types that an operation on `dtype` may compute in.
+std::vector<const ListedBenchmark*> peak_probes(const std::vector<ListedBenchmark>& listed,
+                                                std::string_view dtype, int threads) {
+  const auto computes_in = [&](std::string_view type) {
+    if (dtype == "f64") return type == "f64";
+    if (dtype == "s8" || dtype == "u8xs8") return type == "s8";
+    return type == "f32" || type == "bf16";
+  };
+  std::vector<const ListedBenchmark*> out;
+  for (const ListedBenchmark& entry : listed) {
+    if (cpu_probe(entry, threads) && entry.op == "fma_peak" && computes_in(dtype_of(entry))) {
+      out.push_back(&entry);
+    }
+  }
+  return out;
+}
+
+/// The roofs of `entry`'s group, to be measured beside it; no names where it has none.
+Unit roofs_beside(const std::vector<ListedBenchmark>& listed, const ListedBenchmark& entry,
+                  bool full) {
+  Unit out{.roof = true};
+  if (entry.device != "cpu" || entry.own) return out;
+  const bool step = entry.op == "decode";
+  const bool cold = full && cold_on_cpu(entry);
+  const auto add = [&](const std::vector<const ListedBenchmark*>& probes) {
+    for (const ListedBenchmark* probe : probes) {
+      out.program = probe->program;
+      out.names.push_back(probe->name);
+    }
+  };
+  if (step || cold) add(memory_probes(listed, entry.threads));
+  if (step || (full && entry.op == "matmul")) {
+    add(peak_probes(listed, dtype_of(entry), entry.threads));
   }
   return out;
 }
@@ -135,6 +189,7 @@ std::vector<ListedBenchmark> parse_list(std::string_view text,
       item.at("library").get_to(entry.library);
       item.at("threads").get_to(entry.threads);
       item.at("needs_missing").get_to(entry.needs_missing);
+      entry.tuned = item.value("tuned", "");
       out.push_back(std::move(entry));
     }
   } catch (const nlohmann::json::exception& error) {
@@ -162,28 +217,46 @@ Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& fi
     const auto [found, fresh] = index.try_emplace(group_name(entry), plan.groups.size());
     if (fresh) plan.groups.push_back({found->first, false, {}});
     Group& group = plan.groups[found->second];
-    const bool cpu = entry.device == "cpu" && !entry.own;
-    const bool cold = cpu && entry.name.find("/temp:cold") != std::string::npos;
-    group.large = group.large || cold;
+    group.large = group.large || cold_on_cpu(entry);
     auto& units = group.units;
     // Ours share the first process; a library has one of its own, since some read their settings
     // once, at load, and several export the same symbols.
     const std::string library = entry.library ? entry.variant : "";
-    const auto same = std::find_if(units.begin(), units.end(), [&](const Unit& unit) {
-      return unit.program == entry.program && unit.library == library;
-    });
-    if (same != units.end()) {
-      same->names.push_back(entry.name);
-    } else {
-      units.push_back(
-          {.program = entry.program, .library = library, .names = {entry.name}, .own = entry.own});
-      if (fresh && ((cpu && entry.op == "decode") || (cold && full))) {
-        Unit probe = memory_probe(listed, entry.threads);
-        if (!probe.names.empty()) units.push_back(std::move(probe));
+    const auto add = [&](const std::string& name, const std::string& tuned) {
+      const auto same = std::find_if(units.begin(), units.end(), [&](const Unit& unit) {
+        return unit.program == entry.program && unit.library == library && unit.tuned == tuned;
+      });
+      if (same != units.end()) {
+        same->names.push_back(name);
+      } else {
+        units.push_back({.program = entry.program,
+                         .library = library,
+                         .names = {name},
+                         .tuned = tuned,
+                         .own = entry.own,
+                         .gpu = entry.device == "gpu" && !entry.own});
       }
+    };
+    add(entry.name, "");
+    if (!entry.tuned.empty()) add(tuned_name(entry.name), entry.tuned);
+    if (fresh) {
+      Unit roofs = roofs_beside(listed, entry, full);
+      if (!roofs.names.empty()) units.push_back(std::move(roofs));
     }
   }
   return plan;
+}
+
+std::string tuned_name(const std::string& name) {
+  const std::size_t end = name.find('/', name.find('/') + 1);
+  return name.substr(0, end) + kTuned + (end == std::string::npos ? "" : name.substr(end));
+}
+
+std::vector<std::string> program_names(const Unit& unit) {
+  std::vector<std::string> out = unit.names;
+  if (unit.tuned.empty()) return out;
+  for (std::string& name : out) name.erase(name.find(kTuned), std::strlen(kTuned));
+  return out;
 }
 
 void keep_only(std::vector<Unit>& units, const std::set<std::string>& names) {

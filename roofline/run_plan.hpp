@@ -18,6 +18,7 @@ struct ListedBenchmark {
   bool library = false;
   int threads = 1;
   std::string needs_missing;  ///< why it cannot run here; empty if it can
+  std::string tuned;          ///< VARIABLE=value that suits a library better here; empty: none
   bool own = false;           ///< of a program of the user's own
 };
 
@@ -26,8 +27,10 @@ struct Unit {
   std::filesystem::path program;
   std::string library;  ///< variant; empty for our own
   std::vector<std::string> names;
+  std::string tuned;  ///< VARIABLE=value that the process gets; its names are tuned_name()s
   bool own = false;   ///< the user's program, which knows Google Benchmark's flags only
-  bool roof = false;  ///< a probe of the main memory, as the roof of its group
+  bool roof = false;  ///< probes of the main memory and the peak, as the roofs of its group
+  bool gpu = false;   ///< on a GPU, and not the user's own
 };
 
 /// What is compared with each other, measured as neighbours in time; one file in bench/.
@@ -54,12 +57,21 @@ std::vector<ListedBenchmark> parse_list(std::string_view text,
 
 /// Groups by operation, dtype, keys, threads and device; probes (of bench_ceilings) by operation,
 /// threads, device and how long the load is held; the user's own by program. A decode step on a CPU
-/// has the probe of the main memory with it, which drifts by a third in minutes where neighbours of
-/// a virtual machine use it too; in a `full` run everything cold on a CPU has. `filter` is a
-/// regular expression searched for in the names, empty for all; if it matches no probe at all,
-/// every probe stays, so that the kernels it matches have roofs. Throws BadInput for a bad
-/// expression, for one that matches nothing, and for a name that stands twice.
+/// has probes of the main memory and of the peak with it, which drift by a third in minutes where
+/// neighbours of a virtual machine use them too; in a `full` run everything cold on a CPU has the
+/// memory's and every matmul the peak's. A library that does not use this CPU by itself is measured
+/// twice, as installed and as tuned. `filter` is a regular expression searched for in the names,
+/// empty for all; if it matches no probe at all, every probe stays, so that the kernels it matches
+/// have roofs. Throws BadInput for a bad expression, for one that matches nothing, and for a name
+/// that stands twice.
 Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter, bool full);
+
+/// What a library's benchmark is called where the library is told of the CPU: its variant ends in
+/// `_tuned`.
+std::string tuned_name(const std::string& name);
+
+/// The names of the unit as its program knows them.
+std::vector<std::string> program_names(const Unit& unit);
 
 /// Leaves only these benchmarks, and no unit without any.
 void keep_only(std::vector<Unit>& units, const std::set<std::string>& names);

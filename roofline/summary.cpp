@@ -18,6 +18,9 @@ bool refused(const Point& point) {
   return point.verdict == "above-roof" || point.verdict == "impossible";
 }
 
+/// Counted over modelled work that are taken for the same.
+constexpr double kBytesAgree = 0.03, kFlopsAgree = 0.01;
+
 }  // namespace
 
 std::string ceilings_summary(const std::vector<Ceiling>& ceilings) {
@@ -99,6 +102,40 @@ std::string kernels_summary(const std::vector<Point>& points) {
     out += fmt::format("{} rows with verdict {}: see roofline.csv\n", count, verdict);
   }
   return out;
+}
+
+std::string counters_summary(const std::vector<Point>& counted) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::pair<double, const Benchmark*>>> ratios;  // by what
+  const auto add = [&](const std::string& what, double ratio, const Benchmark& row) {
+    if (!std::isfinite(ratio)) return;
+    if (!ratios.contains(what)) order.push_back(what);
+    ratios[what].emplace_back(ratio, &row);
+  };
+  const Benchmark* last = nullptr;
+  for (const Point& point : counted) {
+    const Benchmark& row = *point.benchmark;
+    if (&row != last) add("FLOP", row.counted_flops / row.flops, row);
+    last = &row;
+    for (const auto& [level, bytes] : row.level_bytes) {
+      if (level == point.level) add(level, point.bytes / bytes, row);
+    }
+  }
+  std::string out;
+  for (const std::string& what : order) {
+    auto& all = ratios[what];
+    const double tolerance = what == "FLOP" ? kFlopsAgree : kBytesAgree;
+    const auto agree = std::count_if(all.begin(), all.end(), [&](const auto& item) {
+      return std::abs(item.first - 1) <= tolerance;
+    });
+    const auto [ratio, row] = *std::max_element(all.begin(), all.end(), [](auto& a, auto& b) {
+      return std::abs(std::log(a.first)) < std::abs(std::log(b.first));
+    });
+    out += fmt::format("  {}: {} of {} within {:g} % of the model, furthest {:.4g} times it: {}\n",
+                       what == "FLOP" ? what : what + " bytes", agree, all.size(), 100 * tolerance,
+                       ratio, row->name);
+  }
+  return out.empty() ? out : "Hardware counters:\n" + out;
 }
 
 std::string samples_summary(const std::vector<Benchmark>& rows, double rounds_s) {

@@ -17,6 +17,9 @@ std::string ceilings_summary(const std::vector<Ceiling>& ceilings);
 /// library. Parts of programs are left out. Faults are listed below the table.
 std::string kernels_summary(const std::vector<Point>& points);
 
+/// How far bytes and FLOPs by hardware counters lie from the model's. Empty if none were counted.
+std::string counters_summary(const std::vector<Point>& counted);
+
 /// How many benchmarks still want samples after the further rounds, for which a run has `rounds_s`.
 /// Empty if none does.
 std::string samples_summary(const std::vector<Benchmark>& rows, double rounds_s);

@@ -46,7 +46,10 @@ int analyze(Options options) {
     }
     machine = ceilings.front().machine;
   }
-  if (!options.out.empty()) roofline_table(points, {.machine = machine}).write(options.out);
+  if (!options.out.empty()) {
+    roofline_table(points, counted_overlay(data.benchmarks, ceilings), {.machine = machine})
+        .write(options.out);
+  }
   const auto predicted = predictions(points);
   if (!options.prediction.empty()) prediction_table(predicted, machine).write(options.prediction);
   if (ceilings.empty()) {

@@ -28,12 +28,14 @@ std::vector<double> values(const std::vector<Run>& runs, Figures figures, const 
   return out;
 }
 
-/// Logarithms of the speed.
-std::vector<double> speeds(const std::vector<Run>& runs, Figures figures, const std::string& name) {
+/// Logarithms of the speed, by one field of the figures.
+std::vector<double> speeds(const std::vector<Run>& runs, Figures figures, const std::string& name,
+                           double Figure::*field) {
   std::vector<double> out;
   for (const Run& run : runs) {
     const Figure& figure = (run.*figures).at(name);
-    out.push_back(figure.is_time ? -std::log(figure.value) : std::log(figure.value));
+    const double log = std::log(figure.*field);
+    out.push_back(figure.is_time ? -log : log);
   }
   return out;
 }
@@ -62,9 +64,12 @@ void collect(const std::vector<Run>& a, const std::vector<Run>& b, Figures figur
     if (!in_a) ++out.only_b;
     if (!in_b) ++out.only_a;
     if (!in_a || !in_b) continue;
-    Quantity quantity{speeds(a, figures, name), speeds(b, figures, name),
-                      std::sqrt(variance(a, figures, name) + variance(b, figures, name))};
-    quantities.push_back(std::move(quantity));
+    quantities.push_back(
+        {.a = speeds(a, figures, name, &Figure::value),
+         .b = speeds(b, figures, name, &Figure::value),
+         .best_a = speeds(a, figures, name, &Figure::best),
+         .best_b = speeds(b, figures, name, &Figure::best),
+         .error = std::sqrt(variance(a, figures, name) + variance(b, figures, name))});
     Entry entry;
     entry.kind = kind;
     entry.name = name;

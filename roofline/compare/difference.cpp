@@ -65,23 +65,35 @@ Ratio shift(const std::vector<double>& a, const std::vector<double>& b) {
   return out;
 }
 
-/// What each run has in common over all quantities: runs of A, then of B.
-std::vector<double> run_effects(const std::vector<Quantity>& quantities) {
+/// What is ranked of a quantity: for each run a value, NaN where it does not count.
+struct Ranked {
+  std::vector<double> a, b;
+};
+
+std::vector<double> known(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  return values;
+}
+
+/// What each run has in common over all quantities: runs of A, then of B. Zero where too few tell.
+std::vector<double> run_effects(const std::vector<Ranked>& quantities) {
   const std::size_t n = quantities.front().a.size(), all = n + quantities.front().b.size();
   std::vector<double> out(all, 0);
-  if (quantities.size() < kEnoughForCommon) return out;
   std::vector<std::vector<double>> deviations(all);
-  for (const Quantity& quantity : quantities) {
-    const double centre = (median(quantity.a) + median(quantity.b)) / 2;
+  for (const Ranked& quantity : quantities) {
+    const double centre = (median(known(quantity.a)) + median(known(quantity.b))) / 2;
     for (std::size_t i = 0; i < all; ++i) {
       deviations[i].push_back((i < n ? quantity.a[i] : quantity.b[i - n]) - centre);
     }
   }
-  for (std::size_t i = 0; i < all; ++i) out[i] = median(deviations[i]);
+  for (std::size_t i = 0; i < all; ++i) {
+    const std::vector<double> told = known(deviations[i]);
+    if (told.size() >= kEnoughForCommon) out[i] = median(told);
+  }
   return out;
 }
 
-Quantity without(Quantity quantity, const std::vector<double>& effects) {
+Ranked without(Ranked quantity, const std::vector<double>& effects) {
   const std::size_t n = quantity.a.size();
   for (std::size_t i = 0; i < n; ++i) quantity.a[i] -= effects[i];
   for (std::size_t i = 0; i < quantity.b.size(); ++i) quantity.b[i] -= effects[n + i];
@@ -107,18 +119,33 @@ void correct(Outcome& out, const std::vector<double>& p, double whole, const Lim
   out.whole.real = out.whole.p < limits.family_error && large(out.whole.ratio.value, limits);
 }
 
+/// Whether so many runs can find anything among so many quantities.
+bool enough(std::size_t n, std::size_t m, std::size_t quantities, const Limits& limits) {
+  return least_p(n, m) * static_cast<double>(quantities) / (1 - kShareOfWhole) <
+         limits.family_error;
+}
+
 Outcome by_ranks(const std::vector<Quantity>& quantities, const Limits& limits) {
   Outcome out;
   out.method = Method::kMannWhitney;
   out.spread = out.smallest = std::nan("");
-  const std::vector<double> effects = run_effects(quantities);
+  std::vector<Ranked> all;
+  for (const Quantity& quantity : quantities) {
+    const std::size_t n = known(quantity.best_a).size(), m = known(quantity.best_b).size();
+    if (enough(n, m, quantities.size(), limits))
+      all.push_back({quantity.best_a, quantity.best_b});
+    else
+      all.push_back({quantity.a, quantity.b});
+  }
+  const std::vector<double> effects = run_effects(all);
   const auto split = effects.begin() + static_cast<std::ptrdiff_t>(quantities.front().a.size());
   const std::vector<double> whole_a(effects.begin(), split), whole_b(split, effects.end());
   std::vector<double> p;
-  for (const Quantity& quantity : quantities) {
-    const Quantity own = without(quantity, effects);
-    p.push_back(mann_whitney_p(own.a, own.b));
-    out.each.push_back({shift(quantity.a, quantity.b), shift(own.a, own.b)});
+  for (const Ranked& quantity : all) {
+    const Ranked own = without(quantity, effects);
+    const std::vector<double> a = known(own.a), b = known(own.b);
+    p.push_back(mann_whitney_p(a, b));
+    out.each.push_back({shift(known(quantity.a), known(quantity.b)), shift(a, b)});
   }
   double whole_p = kUnknown;
   if (quantities.size() >= kEnoughForCommon) {
@@ -166,9 +193,8 @@ Outcome by_spread(const std::vector<Quantity>& quantities, const Limits& limits)
 Outcome differences(const std::vector<Quantity>& quantities, const Limits& limits) {
   if (quantities.empty()) return {};
   const std::size_t n = quantities.front().a.size(), m = quantities.front().b.size();
-  const double tests = static_cast<double>(quantities.size()) / (1 - kShareOfWhole);
-  return least_p(n, m) * tests < limits.family_error ? by_ranks(quantities, limits)
-                                                     : by_spread(quantities, limits);
+  return enough(n, m, quantities.size(), limits) ? by_ranks(quantities, limits)
+                                                 : by_spread(quantities, limits);
 }
 
 double mann_whitney_p(const std::vector<double>& a, const std::vector<double>& b) {

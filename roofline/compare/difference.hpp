@@ -6,7 +6,9 @@
 // Several runs a side: every quantity's runs are compared by the exact Mann-Whitney test, and the
 // ratio is Hodges and Lehmann's with the interval that belongs to that test (Hollander and Wolfe,
 // Nonparametric Statistical Methods, 4.1-4.3): no distribution is assumed, and a run that met a
-// neighbour costs one rank. It needs runs enough to find anything among so many quantities.
+// neighbour costs one rank. It needs runs enough to find anything among so many quantities. Runs
+// count by their fastest quiet sample, those without any not at all, if that leaves enough: which
+// are quiet does not hang on the time that was taken.
 //
 // Fewer runs: the spread between runs is taken from the comparison itself. Most quantities of two
 // runs do not differ for a reason, so the scale of all log ratios about their median is what chance
@@ -28,7 +30,8 @@ inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 /// Logarithms of speeds, one a run.
 struct Quantity {
   std::vector<double> a, b;
-  double error = 0;  ///< standard error of mean(b) - mean(a) within the runs
+  std::vector<double> best_a, best_b;  ///< the same, of the fastest quiet samples; NaN: none
+  double error = 0;                    ///< standard error of mean(b) - mean(a) within the runs
 };
 
 /// A ratio and its 95 % interval, which is NaN if there are too few runs for one.

@@ -12,6 +12,7 @@ namespace roofline::compare {
 /// What one run gives for a ceiling or a benchmark.
 struct Figure {
   double value = 0;      ///< FLOP/s, bytes/s, or seconds of a call
+  double best = 0;       ///< the same, of the fastest quiet sample; NaN if none was
   bool is_time = false;  ///< smaller is better
   std::string unit;      ///< FLOP/s, OP/s, B/s or s
   double log_error = 0;  ///< standard error of the logarithm, from the samples
@@ -28,8 +29,8 @@ struct Run {
 
 /// A results folder, or a folder that holds results folders. A figure is the first quartile of the
 /// counted samples' times (quiet ones, where there are enough): what disturbs a run only adds time,
-/// and over runs of one build the quartile scattered a third as far as the median did. Throws
-/// BadInput naming what is missing or unusable.
+/// and over runs of one build the quartile scattered half as far as the median did, the fastest
+/// quiet sample a quarter. Throws BadInput naming what is missing or unusable.
 std::vector<Run> read_side(const std::filesystem::path& folder);
 
 }  // namespace roofline::compare

@@ -47,6 +47,7 @@ std::vector<MeasuredMatmul> measured_matmuls(const std::filesystem::path& folder
   for (std::size_t i = 0; i < csv.rows(); ++i) {
     if (csv.text(i, "kernel") != "matmul" || csv.text(i, "device") != hardware.device ||
         csv.text(i, "dtype") != dtype || csv.text(i, "temperature") != "cold" ||
+        csv.text(i, "bytes_source") == "counter" ||  // counts what pads a tile, too
         (hardware.device == "cpu" && csv.number(i, "threads") != hardware.threads)) {
       continue;
     }

@@ -65,6 +65,22 @@ TEST(BenchJson, OurOwnName) {
   EXPECT_DOUBLE_EQ(b.times_s.at(0), 5e-9);
 }
 
+TEST(BenchJson, WhatCountersSawStandsBesideTheModel) {
+  const Benchmark b = only(file(row(R"("bytes_HBM": 60.0, "counted_flops": 99.0, )"
+                                    R"("counted_bytes_L2": 80.0, "counted_bytes_HBM": 61.0)")));
+  EXPECT_EQ(b.counted_flops, 99);
+  using Level = std::pair<std::string, double>;
+  EXPECT_EQ(b.counted_bytes, (std::vector{Level("L2", 80), Level("HBM", 61)}));
+  EXPECT_EQ(b.level_bytes, (std::vector{Level("HBM", 60)}));
+  EXPECT_EQ(b.not_counted, "");
+  const Benchmark refused = only(file(row(R"("label": "device=gpu;counters=CUPTI: no;")")));
+  EXPECT_EQ(refused.not_counted, "CUPTI: no");
+  EXPECT_TRUE(refused.counted_bytes.empty());
+  EXPECT_TRUE(std::isnan(refused.counted_flops));
+  EXPECT_EQ(fault(file(row(R"("counted_bytes_L2": NaN)"))),
+            "x.json: benchmarks[0] 'BM_x': counter 'counted_bytes_L2' is not a finite number >= 0");
+}
+
 TEST(BenchJson, AUsersOwnName) {
   const Benchmark b = only(file(row("", "BM_Gemm<int, 4>/fp32/1024/threads:4/real_time")),
                            {.device = "cpu", .dtype = "", .exec_unit = "simd-avx2", .level = ""});

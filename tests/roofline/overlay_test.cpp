@@ -70,6 +70,34 @@ TEST(Overlay, DotFromDram) {
   EXPECT_EQ(dram.verdict, "ok");
 }
 
+TEST(Overlay, CountedWorkIsRowsOfItsOwn) {
+  // As above, and counters saw a quarter more of DRAM: 1e7 bytes, 500 us, and 2.5e6 FLOP.
+  std::vector<Benchmark> rows = {kernel(2e6, {{"L1", 8e6}, {"DRAM", 8e6}}, 500e-6),
+                                 kernel(2e6, {{"DRAM", 8e6}}, 1)};
+  rows[0].bytes_source = "model";
+  rows[0].counted_bytes = {{"DRAM", 1e7}};
+  rows[0].counted_flops = 2.5e6;
+  EXPECT_EQ(overlay(rows, ceilings()).size(), 3u);
+  auto points = counted_overlay(rows, ceilings());
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_EQ(points[0].level, "DRAM");
+  EXPECT_EQ(points[0].bytes_source, "counter");
+  EXPECT_DOUBLE_EQ(points[0].flops, 2.5e6);
+  EXPECT_DOUBLE_EQ(points[0].bytes, 1e7);
+  EXPECT_DOUBLE_EQ(points[0].intensity, 0.25);
+  EXPECT_DOUBLE_EQ(points[0].achieved_bytes_per_s, 20e9);
+  EXPECT_DOUBLE_EQ(points[0].fraction_of_roof, 1);
+  rows[0].counted_flops = kUnknownNumber;
+  points = counted_overlay(rows, ceilings());
+  EXPECT_DOUBLE_EQ(points[0].flops, 2e6);
+  const CsvTable table = roofline_table(points, {});
+  EXPECT_EQ(table.text(0, "bytes_source"), "counter");
+  EXPECT_EQ(table.number(0, "flops"), 2e6);
+  // More than the memory can have moved in that time is a fault of model, counter or time.
+  rows[0].counted_bytes = {{"DRAM", 1.2e7}};
+  EXPECT_EQ(counted_overlay(rows, ceilings())[0].verdict, "above-roof");
+}
+
 TEST(Overlay, ComputeBound) {
   // 1e9 FLOP: 10 ms; 1e8 bytes of L2: 1 ms; measured 12.5 ms.
   const std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e8}}, 12.5e-3)};
@@ -283,6 +311,29 @@ TEST(Overlay, TheMainMemoryMeasuredBesideIsTheRoof) {
   EXPECT_DOUBLE_EQ(points[1].ridge_intensity, 10);
   EXPECT_EQ(points[1].roof, "bandwidth/DRAM/read/simd-avx2/threads:1");
   EXPECT_DOUBLE_EQ(points[2].fraction_of_roof, 0.4);  // another file
+}
+
+TEST(Overlay, ThePeakMeasuredBesideIsTheRoof) {
+  // 1e9 FLOP in 16 ms; beside it AVX2 gave 80 GFLOP/s, not 100, and the scalar unit 5: 12.5 ms.
+  std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e8}}, 16e-3), kernel(8e6, {}, 100e-6),
+                                 kernel(5e6, {}, 1e-3)};
+  for (int probe : {1, 2}) {
+    rows[probe].kernel = "fma_peak";
+    rows[probe].roof_of = "a";
+  }
+  rows[2].exec_unit = "scalar";
+  const Point point = overlay(rows, ceilings()).at(0);
+  EXPECT_DOUBLE_EQ(point.t_math_s, 12.5e-3);
+  EXPECT_DOUBLE_EQ(point.t_lower_s, 12.5e-3);
+  EXPECT_DOUBLE_EQ(point.t_upper_s, 13.5e-3);
+  EXPECT_DOUBLE_EQ(point.fraction_of_roof, 12.5 / 16);
+  EXPECT_DOUBLE_EQ(point.ridge_intensity, 0.8);
+  EXPECT_EQ(point.roof, "compute/f32/fma_peak/simd-avx2/threads:1");
+  // Above what was beside it, but not above the ceiling.
+  rows[0].times_s = {11e-3};
+  rows[1].times_s = {100e-6};
+  EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "above-roof");
+  EXPECT_EQ(overlay(rows, ceilings())[0].times_its_ceiling, 0);
 }
 
 TEST(Overlay, OnlyMomentsThatWereQuietOnBothSidesTellOfTheMemoryBeside) {

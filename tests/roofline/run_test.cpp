@@ -67,7 +67,7 @@ TEST(RunPlan, OneProcessForOursAndOnePerLibrary) {
   EXPECT_EQ(plan.skipped[0].reason, "no AVX-512");
 }
 
-TEST(RunPlan, ADecodeStepHasTheMainMemoryBesideIt) {
+TEST(RunPlan, ADecodeStepHasItsRoofsBesideIt) {
   auto all = listed();
   const auto read = [](const char* variant, const char* rest, const char* missing = "") {
     return entry("bench_ceilings", "stream", variant, std::string("f32/access:") + rest, false,
@@ -77,15 +77,22 @@ TEST(RunPlan, ADecodeStepHasTheMainMemoryBesideIt) {
   all.push_back(read("avx512", "read/size:67108864/threads:4", "no AVX-512"));
   all.push_back(read("avx2", "copy/size:99999999/threads:4"));
   all.push_back(read("avx2", "read/size:99999999/threads:1"));
+  const auto peak = [](const char* rest) {
+    return entry("bench_ceilings", "fma_peak", "avx2", rest, false, "");
+  };
+  for (const char* rest : {"f32/threads:4", "f64/threads:4", "bf16/threads:4", "s8/threads:4"})
+    all.push_back(peak(rest));
   all.push_back(entry("bench_decode", "decode", "avx2", "bf16/B:1/threads:4"));
   const Plan plan = make_plan(all, "", false);
   const Group& group = plan.groups.back();
   ASSERT_EQ(group.units.size(), 2u);
   EXPECT_FALSE(group.units[0].roof);
   EXPECT_TRUE(group.units[1].roof);
-  EXPECT_EQ(group.units[1].names,
-            std::vector<std::string>{"stream/avx2/f32/access:read/size:67108864/threads:4"});
-  // In a full run also what is cold.
+  EXPECT_EQ(
+      group.units[1].names,
+      (std::vector<std::string>{"stream/avx2/f32/access:read/size:67108864/threads:4",
+                                "fma_peak/avx2/f32/threads:4", "fma_peak/avx2/bf16/threads:4"}));
+  // In a full run also what is cold, and products.
   EXPECT_EQ(plan.groups[3].units.size(), 1u);
   const Plan full = make_plan(all, "", true);
   ASSERT_EQ(full.groups[3].name, "matmul_f32_M-64_temp-cold_threads-1");
@@ -95,6 +102,21 @@ TEST(RunPlan, ADecodeStepHasTheMainMemoryBesideIt) {
   EXPECT_EQ(full.groups[2].units.size(), 3u);  // warm
   // What measures a ceiling again leaves it alone.
   EXPECT_EQ(units_of(plan, {group.units[1].names[0]}).size(), 1u);
+}
+
+TEST(RunPlan, ALibraryThatDoesNotKnowTheCpuIsMeasuredAsInstalledAndAsTuned) {
+  auto all = listed();
+  all[5].tuned = "OPENBLAS_CORETYPE=SkylakeX";
+  const Group group = make_plan(all, "", false).groups[2];
+  ASSERT_EQ(group.units.size(), 4u);
+  EXPECT_EQ(group.units[1].names,
+            std::vector<std::string>{"matmul/openblas/f32/M:64/temp:warm/threads:1"});
+  EXPECT_EQ(group.units[1].tuned, "");
+  EXPECT_EQ(group.units[2].names,
+            std::vector<std::string>{"matmul/openblas_tuned/f32/M:64/temp:warm/threads:1"});
+  EXPECT_EQ(group.units[2].tuned, "OPENBLAS_CORETYPE=SkylakeX");
+  EXPECT_EQ(group.units[2].library, "openblas");
+  EXPECT_EQ(tuned_name("dot/blis"), "dot/blis_tuned");
 }
 
 TEST(RunPlan, PeaksUnderLoadAreGroupsOfTheirOwn) {
