@@ -16,7 +16,7 @@ Installs what is missing, builds into build/, measures this machine and writes a
   --bench P      also a Google Benchmark program of your own (README, 'Your own kernel')
   --out DIR      where results folders go (default: results/ of this repository)
   --resume DIR   go on with a results folder that was interrupted
-  --peers        also compare with newer libraries from PyPI (about 1 GB, installed once)
+  --peers        also compare with newer libraries from PyPI (1 to 2.5 GB, installed once)
   --help         this text
 Exit codes: 0 done, 1 a kernel was wrong, 2 bad usage or something is missing.
 HELP

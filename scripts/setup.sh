@@ -10,7 +10,8 @@ usage: setup.sh [--test] [--peers]
 Installs what is missing to build and run (Debian 12, Ubuntu 22.04 and later; root or sudo).
   --test   also what the tests need: Clang with its OpenMP and sanitizer runtimes, clang-format,
            SIMDe, a cross compiler and emulator for AArch64, and Chromium with Selenium for report.html
-  --peers  also newer CPU libraries to compare with, from PyPI into build/venv (about 1 GB)
+  --peers  also newer libraries to compare with, from PyPI into build/venv: about 1 GB for the CPU,
+           and cuDNN with what it needs (1.5 GB) where there are an NVIDIA GPU and its toolkit
   --help   this text
 Exit code 2: something is missing and cannot be installed; one line names it.
 HELP
@@ -182,4 +183,10 @@ fi
 if $want_peers; then
   python_packages "$scripts/requirements-peers.txt" ||
     echo "setup: the PyPI peers could not be installed: not compared with" >&2
+  nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+  if [[ -e /dev/nvidiactl && -x $nvcc ]]; then
+    cuda=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\).*/\1/p')
+    python_packages "$scripts/requirements-peers-cuda$cuda.txt" ||
+      echo "setup: cuDNN for CUDA $cuda could not be installed: not compared with" >&2
+  fi
 fi

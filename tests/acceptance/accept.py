@@ -10,6 +10,10 @@
       slowed kernels are found, and what else is told. Build that program first, with
       `cmake --build build --target slowed_bench_dot`.
 
+  accept.py likwid --bin build/bin --out OUT
+      This machine's ceilings by bench_ceilings and by likwid-bench, in turns, on the same sizes: the
+      median ratio of the pairs for every peak, level and access that likwid-bench has.
+
   accept.py live-faults --bin build/bin --out OUT
       Two faults of this machine's own making: a run that may use one core, and one beside as many
       busy processes as there are cores. Does `roofline check` name them?
@@ -181,6 +185,102 @@ def slowed_kernel(options):
     return 0 if found >= 0.9 * options.trials and not same else 1
 
 
+# Accesses as likwid-bench names them: f64, streams counted as here; `_mem` stores past the caches.
+LIKWID = {"read": ["load_{}"], "write": ["store_{}", "store_mem_{}"],
+          "copy": ["copy_{}", "copy_mem_{}"], "triad": ["stream_{}_fma", "stream_mem_{}_fma"]}
+LIKWID_PEAK = {"f64": ["peakflops_{}_fma"], "f32": ["peakflops_sp_{}_fma"]}
+
+
+def likwid_tests(entries, caches):
+    """By title: bytes a thread, threads, our benchmarks, likwid-bench's kernels; the best of each counts."""
+    offered = [e["name"].split("/") for e in entries if not e["needs_missing"]]
+    best = "avx512" if any(words[1] == "avx512" for words in offered) else "avx2"
+    l1, l2, l3 = caches
+    tests = {}
+    for operation, variant, dtype, *keys in offered:
+        keys = dict(key.split(":") for key in keys)
+        threads, access = int(keys["threads"]), keys.get("access", "").removesuffix("_nt")
+        if variant != best:
+            continue
+        if operation == "fma_peak" and dtype in LIKWID_PEAK:
+            title, size, theirs = f"peak {dtype}", l1 // 2, LIKWID_PEAK[dtype]
+        elif operation == "stream":
+            size, theirs = int(keys["size"]), LIKWID[access]
+            total = size * threads
+            level = ("L1" if size == l1 * 3 // 4 else "L2" if l2 // 4 <= size <= l2 * 3 // 4 else
+                     "L3" if size > 2 * l2 and total <= l3 // 3 else
+                     "DRAM" if total >= 4 * l3 else None)
+            if not level:
+                continue
+            title, theirs = f"{level} {access}", theirs if level == "DRAM" else theirs[:1]
+        else:
+            continue
+        name = "/".join([operation, variant, dtype, *(f"{k}:{v}" for k, v in keys.items())])
+        test = tests.setdefault(f"{title} T={threads}", (size, threads, [], theirs))
+        if test[0] == size:
+            test[2].append(name)
+    return tests
+
+
+def bench(program, out, *flags):
+    """Google Benchmark's JSON."""
+    run([program, f"--benchmark_out={out}", "--benchmark_out_format=json", *flags])
+    return json.loads(out.read_text())
+
+
+def our_rate(program, name, out):
+    """FLOP/s or B/s over all samples together."""
+    rows = bench(program, out, f"--benchmark_filter=^{re.escape(name)}/real_time$",
+                 "--benchmark_repetitions=8", "--benchmark_min_time=0.05")["benchmarks"]
+    rows = [row for row in rows if row["run_type"] == "iteration"]
+    work = rows[0]["flops"] if name.startswith("fma_peak") else rows[0]["bytes"]
+    return work / (1e-9 * statistics.mean(row["real_time"] for row in rows))
+
+
+def likwid_rate(kernel, size, threads):
+    words = run(["likwid-bench", "-t", kernel, "-s", "1", "-w", f"S0:{size * threads // 1000}kB:{threads}"])
+    field = "MFlops/s" if kernel.startswith("peak") else "MByte/s"
+    return 1e6 * float(re.search(rf"^{field}:\s+([0-9.]+)", words, re.M)[1])
+
+
+def likwid(options):
+    if not shutil.which("likwid-bench"):
+        give_up("likwid-bench is not installed (apt: likwid)")
+    program = options.bin / "bench_ceilings"
+    options.out.mkdir(parents=True, exist_ok=True)
+    own = options.out / "ours.json"
+    context = bench(program, own, "--benchmark_filter=^fma_peak/.*/f32/threads:1/",
+                    "--benchmark_min_time=0.001")["context"]
+    caches = [int(context[f"l{level}_bytes"]) for level in "1d 2 3".split()]
+    entries = json.loads(run([program, "--list", "--suite=full", "--device=cpu"]))
+    tests = likwid_tests(entries, caches)
+    offered = {line.split(" - ")[0] for line in run(["likwid-bench", "-a"]).splitlines()}
+    ratios, simd = {}, "avx512" if "/avx512/" in str(tests) else "avx"
+    with open(options.out / "likwid.csv", "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["round", "test", "bytes_a_thread", "ours", "likwid"])
+        for number in range(1, options.runs + 1):
+            print(f"round {number} of {options.runs}", file=sys.stderr)
+            for title, (size, threads, names, kernels) in tests.items():
+                kernels = [kernel for kernel in (k.format(simd) for k in kernels) if kernel in offered]
+                if not kernels:
+                    continue
+                ours = max(our_rate(program, name, own) for name in names)
+                theirs = max(likwid_rate(kernel, size, threads) for kernel in kernels)
+                out.writerow([number, title, size, f"{ours:.6g}", f"{theirs:.6g}"])
+                file.flush()
+                ratios.setdefault(title, []).append((ours / theirs, ours, theirs))
+    print(f"{'':24} {'ours':>10} {'likwid':>10} {'ratio':>7} {'quartiles':>15}   medians of {options.runs} pairs")
+    below = 0
+    for title, pairs in ratios.items():
+        ratio, ours, theirs = (statistics.median(column) for column in zip(*pairs))
+        low, _, high = statistics.quantiles([p[0] for p in pairs], n=4, method="inclusive")
+        below += ratio < 0.99
+        print(f"{title:24} {ours:10.4g} {theirs:10.4g} {ratio:7.3f} {low:7.3f} {high:7.3f}")
+    print(f"\n{below} of {len(ratios)} medians below 0.99 (target: none)")
+    return 1 if below else 0
+
+
 def names_found(roofline, folder):
     """What `check` found, worst first; its exit code 1 stands for a FAIL."""
     done = subprocess.run([roofline, "check", folder, "--json"], capture_output=True, text=True)
@@ -222,11 +322,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, runs in (("same-build", 21), ("slowed-kernel", 12), ("live-faults", 0)):
+    for name, runs in (("same-build", 21), ("slowed-kernel", 20), ("likwid", 10), ("live-faults", 0)):
         command = commands.add_parser(name)
         command.add_argument("--bin", type=Path, required=True, help="folder of roofline and bench_*")
         command.add_argument("--out", type=Path, required=True, help="where the runs go")
-        command.add_argument("--filter", help="only these benchmarks, as of roofline run")
+        if name != "likwid":
+            command.add_argument("--filter", help="only these benchmarks, as of roofline run")
         if runs > 0:
             command.add_argument("--runs", type=int, default=runs, help=f"runs, a side ({runs})")
         if name == "live-faults":
@@ -235,7 +336,7 @@ def main():
         elif name == "same-build":
             command.add_argument("--device", default="cpu", help="cpu, gpu or all (cpu)")
             command.add_argument("--full", type=Path, help="a full run to hold the ceilings against")
-        else:
+        elif name == "slowed-kernel":
             command.add_argument("--slowed", type=Path, required=True, help="slowed_bench_dot")
             command.add_argument("--trials", type=int, default=10, help="trials (10)")
             command.add_argument("--kernel", action="append", help="slow this one; may be repeated")
@@ -243,7 +344,7 @@ def main():
     if getattr(options, "runs", 2) < 2:
         parser.error("--runs: at least 2")
     return {"same-build": same_build, "slowed-kernel": slowed_kernel,
-            "live-faults": live_faults}[options.command](options)
+            "likwid": likwid, "live-faults": live_faults}[options.command](options)
 
 
 if __name__ == "__main__":

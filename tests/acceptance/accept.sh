@@ -47,5 +47,9 @@ if [ "$(nproc)" -gt 1 ]; then
   says live '^one-core: fewer-cores named'
   says live '^busy: other-processes (named|MISSED)'
 fi
+if ! command -v likwid-bench >/dev/null; then
+  accept likwid 2 likwid --bin bin --out likwid
+  grep -q '^likwid-bench is not installed' likwid.err || fail 'likwid-bench: no word'
+fi
 accept bad 2 same-build --bin bin --out out --runs 1
 exit $failed

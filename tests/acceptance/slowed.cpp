@@ -23,6 +23,7 @@ class Slowed final : public kernels::Problem {
   kernels::Cost cost() const override { return real_->cost(); }
   kernels::LevelBytes traffic() const override { return real_->traffic(); }
   double working_set_bytes() const override { return real_->working_set_bytes(); }
+  double owned_bytes() const override { return real_->owned_bytes(); }
   std::pair<std::string, std::string> exec_unit() const override { return real_->exec_unit(); }
   std::string label() const override { return real_->label(); }
 

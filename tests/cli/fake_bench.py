@@ -10,7 +10,9 @@ FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a ben
   clock: the clock falls by a fifth from sample to sample, and rises again
   low: a hundredth of the speed; lowonce: in the first process only (counted in FAKE_STATE)
 FAKE_SLEEP=<seconds> is how long each process takes. FAKE_LIST=garbage|crash spoils --list.
-FAKE_GPU=<why it cannot run> lists a GPU kernel too; % in it stands for CUDA_VISIBLE_DEVICES.
+FAKE_GPU=<why it cannot run> lists a GPU kernel too; % in it stands for CUDA_VISIBLE_DEVICES. Empty:
+it runs, and FAKE_COUNTERS=<fault> says why its work cannot be counted.
+FAKE_TUNED=<variable=value> is what suits the library better: with it, it takes half the time.
 """
 import json
 import os
@@ -34,7 +36,8 @@ def flag(name, default=""):
 def entry(op, variant, rest, threads, library=False, missing="", device="cpu"):
     return {"name": f"{op}/{variant}/{rest}/threads:{threads}", "op": op, "variant": variant,
             "dtype": rest.split("/")[0], "device": device, "library": library, "threads": threads,
-            "quick": True, "needs_missing": missing}
+            "quick": True, "needs_missing": missing,
+            "tuned": os.environ.get("FAKE_TUNED", "") if library else ""}
 
 
 def entries():
@@ -85,8 +88,18 @@ def work(item):
         return 1e-6 / gigabytes_per_s(int(keys["size"])), 0, 8, {"working_set_bytes": 8}
     if item["op"] == "decode":
         return program(int(keys["B"]))
+    if item["device"] == "gpu":
+        return 1e-6, 2000, 8000, {"bytes_HBM": 8000, **counted()}
     time_s = {"scalar": 4e-6, "avx2": 1e-6, "openblas": 1.25e-6}[item["variant"]] / threads
+    if item["tuned"] and os.environ.get(item["tuned"].split("=")[0]) == item["tuned"].split("=")[1]:
+        time_s /= 2
     return time_s, 2000, 8000, {"bytes_L1": 8000, "working_set_bytes": 8000}
+
+
+def counted():
+    if "--counters" not in sys.argv or "FAKE_COUNTERS" in os.environ:
+        return {}
+    return {"counted_flops": 2010.0, "counted_bytes_HBM": 8200.0}
 
 
 def program(batch):
@@ -110,6 +123,8 @@ def row(item, repetition):
         label += ("scope=program;parts=qkv attention glue;part_qkv=matmul/avx2/bf16/simd-avx2/f32;"
                   "part_attention=attention/avx2/s8/simd-avx2/f32;"
                   "part_glue=glue//f32/simd-baseline/f32;")
+    if "--counters" in sys.argv and "FAKE_COUNTERS" in os.environ:
+        label += f"counters={os.environ['FAKE_COUNTERS']};"
     if item["variant"] in ("scalar",):
         label = label.replace("simd-avx2", "scalar")
     return {"name": item["name"] + "/real_time", "run_name": item["name"] + "/real_time",

@@ -54,4 +54,26 @@ CUDA_VISIBLE_DEVICES=-1 run 'hidden' 0 "GPU left out: CUDA_VISIBLE_DEVICES=-1: n
 FAKE_NVML_COUNT=1 FAKE_NVML_MIG=1 run 'MIG' 0 \
   "GPU 0 is cut into slices (MIG): one is measured, what is advertised is the whole chip's; --gpu MIG-<UUID> picks one"
 run 'a slice' 0 'skipped 1 benchmark: sees MIG-12ab' --gpu MIG-12ab
+
+# Hardware counters: in a full run, and where they may not be read in one line.
+export FAKE_GPU='' FAKE_NVML_COUNT=1
+no='CUPTI: cuptiRangeProfilerEnable: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES'
+FAKE_COUNTERS=$no run 'no permission' 0 "GPU counters left out: $no" --device gpu --full
+# counted NAME COUNT: so many rows by counters are in roofline.csv.
+counted() {
+  local rows
+  rows=$(grep -c ',HBM,8200,counter,' out/*/*/roofline.csv)
+  [ "$rows" -eq "$2" ] && [ "$(grep -c ',HBM,8000,model,' out/*/*/roofline.csv)" -eq 1 ] && return
+  echo "FAILED: $1: $rows rows by counters"
+  failed=1
+}
+counted 'no permission' 0
+for suite in quick full; do
+  rm -rf out
+  "$roofline" run --bin bin --out out --device gpu --$suite --filter '^dot/' >out.txt 2>err.txt ||
+    { echo "FAILED: $suite run"; cat err.txt; failed=1; }
+  counted $suite $([ $suite = full ] && echo 1 || echo 0)
+done
+grep -Fxq '  HBM bytes: 1 of 1 within 3 % of the model, furthest 1.025 times it: dot/sm80_naive/f32/N:1000/temp:cold/threads:132' out.txt ||
+  { echo 'FAILED: not in the summary'; cat out.txt; failed=1; }
 exit $failed

@@ -1,7 +1,7 @@
 # roofline run killed at random moments, disks of random sizes: the folder loads at once, what was
 # finished stays, --resume completes it. KILLS=50 for more of them, SEED=n for others.
 set -u
-roofline=$1/roofline
+roofline=$(cd "$1" && pwd)/roofline || exit 2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/fake_bin.sh"
 kills=${KILLS:-5} seed=${SEED:-1}

@@ -81,6 +81,13 @@ grep -Eq 'dot/f32/N:1000/cold/1T +avx2 .*1\.25x OpenBLAS' good.out || fail 'good
 grep -q 'further rounds' good.out && fail 'good: samples are wanting'
 [ "$(wc -l <good.err)" -lt 12 ] || fail 'good: too many lines on stderr'
 
+# A library that has to be told of the CPU: as installed and as tuned.
+FAKE_TUNED=FAKE_CORE=wide measure tuned 0 --filter '^dot/'
+check "$folder" 'len([n for n in names if n.startswith("dot/openblas/")]) == 4'
+check "$folder" 'len([n for n in names if n.startswith("dot/openblas_tuned/")]) == 4'
+check "$folder" 'all(round(float(r["time_s"]) * float(r["threads"]) * 1e9, -1) == {"openblas": 1250,
+  "openblas_tuned": 620}[r["variant"]] for r in csv("roofline.csv") if "openblas" in r["variant"])'
+
 # 2. One bench breaks: it is named, the others are there. Three variants share its process.
 for mode in crash garbage truncated nocounters nan exit3 silent wrong; do
   FAKE_FAULTS="$mode:dot/scalar/f32/N:1000/temp:cold/threads:1" measure "$mode" 1 --filter '^dot'
