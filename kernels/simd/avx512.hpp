@@ -37,6 +37,12 @@ struct Avx512 {
     static V add(V a, V b) { return _mm512_add_pd(a, b); }
     static V mul(V a, V b) { return _mm512_mul_pd(a, b); }
     static V fma(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
+#ifdef __AVX512F__
+    /// acc += a b where acc lies, as in Avx2.
+    static void accumulate(V& acc, V a, V b) {
+      asm volatile("vfmadd231pd %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));
+    }
+#endif
     static double sum(V v) { return _mm512_reduce_add_pd(v); }
   };
 
@@ -61,7 +67,17 @@ struct Avx512 {
     static V mul(V a, V b) { return _mm512_mul_ps(a, b); }
     static V max(V a, V b) { return _mm512_max_ps(a, b); }
     static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
+#ifdef __AVX512F__
+    /// As in F64.
+    static void accumulate(V& acc, V a, V b) {
+      asm volatile("vfmadd231ps %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));
+    }
+#endif
     static V sub(V a, V b) { return _mm512_sub_ps(a, b); }
+    static V exclusive_or(V a, V b, V c) {
+      return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(
+          _mm512_castps_si512(a), _mm512_castps_si512(b), _mm512_castps_si512(c), 0x96));
+    }
     static V round(V v) {
       return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     }
