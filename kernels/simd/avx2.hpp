@@ -63,6 +63,7 @@ struct Avx2 {
       asm volatile("vfmadd231ps %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b));
     }
     static V sub(V a, V b) { return _mm256_sub_ps(a, b); }
+    static V exclusive_or(V a, V b, V c) { return _mm256_xor_ps(_mm256_xor_ps(a, b), c); }
     static V round(V v) {
       return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     }

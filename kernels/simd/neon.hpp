@@ -35,6 +35,10 @@ struct Neon {
     static constexpr int kWidth = 4;
     static V zero() { return vdupq_n_f32(0); }
     static V set1(float x) { return vdupq_n_f32(x); }
+    static V exclusive_or(V a, V b, V c) {
+      const auto bits = [](V v) { return vreinterpretq_u32_f32(v); };
+      return vreinterpretq_f32_u32(veorq_u32(veorq_u32(bits(a), bits(b)), bits(c)));
+    }
     static V load(const float* p) { return vld1q_f32(p); }
     static V load(const bf16* p) {
       return vreinterpretq_f32_u32(

@@ -7,7 +7,7 @@
 
 namespace kernels::stream {
 
-/// One variant: serial loops over n floats (n a multiple of kGrain, arrays 64-byte aligned), the
+/// One variant: serial loops over n floats (n a multiple of the grain, arrays 64-byte aligned), the
 /// whole done `repeats` times in a row. nullptr where the variant does not have it.
 ///
 /// Bytes are what the loop asks for: copy counts 4n read and 4n written, triad 8n read and 4n
@@ -15,7 +15,9 @@ namespace kernels::stream {
 /// loops store past the caches, so that nothing is fetched.
 struct Kernel {
   const char* exec_unit;
-  float (*read)(const float* a, std::int64_t n, std::int64_t repeats) = nullptr;  ///< sum * repeats
+  /// The values' bits, each as often as it was read, under exclusive or: of all operations on what
+  /// is loaded, the one that keeps the least of a core busy, and its clock up.
+  std::uint32_t (*read)(const float* a, std::int64_t n, std::int64_t repeats) = nullptr;
   void (*write)(float* a, float value, std::int64_t n, std::int64_t repeats) = nullptr;
   void (*copy)(float* a, const float* b, std::int64_t n, std::int64_t repeats) = nullptr;
   /// a = b + s * c
@@ -27,7 +29,7 @@ struct Kernel {
                    std::int64_t repeats) = nullptr;
 };
 
-/// Floats that n is a multiple of: sixteen AVX-512 vectors.
-inline constexpr std::int64_t kGrain = 256;
+/// Floats that n is a multiple of: sixteen AVX-512 vectors, and 32 for a read.
+inline constexpr std::int64_t kGrain = 256, kReadGrain = 512;
 
 }  // namespace kernels::stream
