@@ -189,6 +189,8 @@ def main():
             for repetition in range(int(flag("benchmark_repetitions", "1"))):
                 made = row(item, repetition)
                 made["real_time"] *= slow
+                if "shared:" in os.environ.get("FAKE_FAULTS", ""):
+                    made["issue_per_cycle"] = 9.0
                 if mode == "shared":
                     disturbed = repetition > 0
                     made["real_time"] *= 2 if disturbed else 1

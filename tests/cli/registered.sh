@@ -26,10 +26,10 @@ check() {
     # The suffix chooses the compiler's flags (kernels/CMakeLists.txt), `needs` where it is run.
     isa=
     if [[ $file == *.cpp &&
-      $name =~ _(avx512_bf16|avx512_vnni|avx512|avx_vnni|avx2|neon_dotprod|neon_bf16|neon)(_|$) ]]; then
+      $name =~ _(amx|avx512_bf16|avx512_vnni|avx512|avx_vnni|avx2|neon_dotprod|neon_bf16|neon)(_|$) ]]; then
       isa=${BASH_REMATCH[1]}
     fi
-    if [[ -n $isa && $isa != "${needs[$key]}" || -z $isa && ${needs[$key]} =~ ^(avx|neon) ]]; then
+    if [[ -n $isa && $isa != "${needs[$key]}" || -z $isa && ${needs[$key]} =~ ^(avx|amx|neon) ]]; then
       echo "$file: compiled for '${isa:-the baseline}', but kernels.def says it needs '${needs[$key]}'"
     fi
   done

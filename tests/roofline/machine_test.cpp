@@ -182,6 +182,13 @@ TEST(Microarchitecture, ByFamilyModelAndStepping) {
   EXPECT_EQ(microarchitecture(x86("GenuineIntel", 6, 85, 7)), "cascade-lake");
   EXPECT_EQ(microarchitecture(x86("GenuineIntel", 6, 143)), "sapphire-rapids");
   EXPECT_EQ(microarchitecture(x86("GenuineIntel", 6, 1)), "");
+  // A hypervisor may show another model; AMX still tells the core.
+  Processor hidden = x86("GenuineIntel", 6, 167);
+  EXPECT_EQ(microarchitecture(hidden), "");
+  hidden.amx = true;
+  EXPECT_EQ(microarchitecture(hidden), "amx");
+  hidden.model = 143;
+  EXPECT_EQ(microarchitecture(hidden), "sapphire-rapids");
   EXPECT_EQ(microarchitecture(x86("AuthenticAMD", 6, 143)), "");
   EXPECT_EQ(microarchitecture(Processor{}), "");
 }
