@@ -89,9 +89,10 @@ stage_asan() {
   fi
   build build-asan "${sanitize_flags[@]}" "${compiler[@]}" -DROOFLINE_SANITIZE=address,undefined
   local -x UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-  run_tests build-asan -LE 'e2e|browser' -E matmul_onednn
-  # LeakSanitizer itself crashes on the threads that oneDNN's OpenMP runtime, loaded late, leaves.
-  ASAN_OPTIONS=detect_leaks=0 run_tests build-asan -R matmul_onednn
+  # LeakSanitizer itself crashes on the threads that a library's own runtime, loaded late, leaves.
+  local libraries='matmul_onednn|OneDnn|Peers'
+  run_tests build-asan -LE 'e2e|browser' -E "$libraries"
+  ASAN_OPTIONS=detect_leaks=0 run_tests build-asan -R "$libraries"
 }
 
 # Clang with libomp: GCC's OpenMP runtime has no annotations, so that every barrier would be
