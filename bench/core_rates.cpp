@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/fma_peak/fma_peak.hpp"
+
 namespace bench {
 
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -93,12 +95,24 @@ double dispatch_rate() {
   return 96.0 * kRounds / seconds_since(start);
 }
 
-double median(std::array<double, kTurns> values) {
+template <std::size_t n>
+double median(std::array<double, n> values) {
   std::sort(values.begin(), values.end());
-  return values[kTurns / 2];
+  return values[n / 2];
 }
 
 }  // namespace
+
+double clock_under(void (*adds)()) {
+  constexpr int kWindows = 13;  // a core takes up to three of them to change its clock
+  std::array<double, kWindows> rates;
+  for (double& rate : rates) {
+    const auto start = std::chrono::steady_clock::now();
+    adds();
+    rate = static_cast<double>(kernels::fma_peak::kAdds) / seconds_since(start);
+  }
+  return median(rates);
+}
 
 CoreRates core_rates() {
   std::array<double, kTurns> clock, issue, dispatch;
@@ -111,6 +125,8 @@ CoreRates core_rates() {
 }
 
 #else
+
+double clock_under(void (*)()) { return std::numeric_limits<double>::quiet_NaN(); }
 
 CoreRates core_rates() {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();

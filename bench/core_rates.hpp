@@ -11,6 +11,10 @@ struct CoreRates {
   double dispatch_per_cycle;
 };
 
+/// The clock as the rate of `adds` (fma_peak.hpp), which keep the core as busy as the work beside
+/// them: wide instructions lower it. Some 200 us.
+double clock_under(void (*adds)());
+
 /// Some 200 us of all, in turns; NaN on an architecture that has no such windows. Medians: an
 /// interrupt spoils one pair, a shared core all of them.
 CoreRates core_rates();

@@ -11,6 +11,7 @@
 #include "bench/counters.hpp"
 #include "bench/part_clock.hpp"
 #include "bench/window.hpp"
+#include "kernels/fma_peak/fma_peak.hpp"
 
 namespace bench {
 namespace {
@@ -112,7 +113,10 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     else
       run_on_fresh_threads(threads, cpus, work);
   };
-  const auto window = [&] { return observe(threads, observers, memory); };
+  // Loads and stores of any width leave the clock alone.
+  const auto adds =
+      problem.cost().flops > 0 ? kernels::fma_peak::adds_of(problem.exec_unit().first) : nullptr;
+  const auto window = [&] { return observe(threads, observers, memory, adds); };
   PartClock part_clock(problem);
   const Window before = when_quiet(threads, window);
   const double waited_before = waited_for_cpu_s();

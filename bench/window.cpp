@@ -77,12 +77,15 @@ double waited_for_cpu_s() {
   return fault ? kUnknown : 1e-9 * waited_ns;
 }
 
-Window observe(int threads, const Team& team, bool memory) {
+Window observe(int threads, const Team& team, bool memory, void (*adds)()) {
   std::vector<CoreRates> cores(threads);
   std::barrier all(threads);
   team([&](int thread) {
     all.arrive_and_wait();
-    cores[static_cast<std::size_t>(thread)] = core_rates();
+    const double clock_hz = adds != nullptr ? clock_under(adds) : kUnknown;
+    CoreRates& core = cores[static_cast<std::size_t>(thread)];
+    core = core_rates();
+    if (adds != nullptr) core.clock_hz = clock_hz;
   });
   Window out{0, cores[0].issue_per_cycle, 0, kUnknown};
   for (const CoreRates& core : cores) {
@@ -98,7 +101,9 @@ Window observe(int threads, const Team& team, bool memory) {
 
 }  // namespace
 
-Window observe(int, const Team&, bool) { return {kUnknown, kUnknown, kUnknown, kUnknown}; }
+Window observe(int, const Team&, bool, void (*)()) {
+  return {kUnknown, kUnknown, kUnknown, kUnknown};
+}
 
 #endif
 

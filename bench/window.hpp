@@ -9,7 +9,8 @@ namespace bench {
 
 /// A window of some 200 us on a team's cores, all of them at the same time. NaN: not known.
 struct Window {
-  /// Hz, mean over the cores: the rate of dependent adds, one per cycle on every core in use.
+  /// Hz, mean over the cores: the rate of dependent adds, one per cycle on every core in use, among
+  /// the instructions of the unit that the work is for.
   double clock_hz;
   /// Independent 16-byte multiplies per cycle on the core that gives fewest of them. It halves when
   /// two virtual CPUs share a core, and falls when the thread is preempted.
@@ -29,7 +30,7 @@ double waited_for_cpu_s();
 using Team = std::function<void(const Work&)>;
 
 /// Observes the cores of a team of `threads`. Memory is looked at only if asked: it takes another
-/// 1 to 2 ms.
-Window observe(int threads, const Team& team, bool memory);
+/// 1 to 2 ms. `adds` are those of the unit (fma_peak.hpp), null where it leaves the clock alone.
+Window observe(int threads, const Team& team, bool memory, void (*adds)());
 
 }  // namespace bench

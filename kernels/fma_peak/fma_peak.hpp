@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "kernels/op.hpp"
 
@@ -20,7 +21,17 @@ struct Chain {
 struct Kernel {
   const char* exec_unit;
   Chain f64, f32, bf16, s8;
+  /// kAdds dependent adds in the midst of the unit's own instructions, where those change the clock
+  /// of a core; null where they do not.
+  void (*adds)() = nullptr;
 };
+
+/// Adds of one call of Kernel::adds: some 15 us.
+inline constexpr std::int64_t kAdds = 51200;
+
+/// The adds of a unit, by which the clock is seen that a core keeps under it; null: the unit does
+/// not change it.
+void (*adds_of(std::string_view exec_unit))();
 
 /// Iterations in one call: long against the sum over the lanes at its end (16 us at 3 GHz), short
 /// enough for exact fp32 sums.

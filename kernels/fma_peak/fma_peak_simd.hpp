@@ -29,6 +29,16 @@ double run_chains(std::int64_t iterations, V zero, X one, Step step, Sum sum) {
   return total;
 }
 
+/// One cycle on every core in use. Register operands: some cores execute an add of a constant while
+/// renaming, in no time at all.
+inline void dependent_add(std::uint64_t& sum, std::uint64_t unit) {
+#if defined(__x86_64__)
+  asm volatile("add %1, %0" : "+r"(sum) : "r"(unit) : "cc");
+#else
+  asm volatile("add %0, %0, %1" : "+r"(sum) : "r"(unit));
+#endif
+}
+
 /// acc = one * one + acc in every lane.
 template <class F>
 double fma_chains(std::int64_t iterations, int one) {

@@ -64,6 +64,7 @@ void read_cpuid(Processor& processor) {
     __cpuid(0x40000000, a, b, c, d);
     processor.hypervisor = text_of({b, c, d});
   }
+  if (highest >= 7 && __get_cpuid_count(7, 0, &a, &b, &c, &d)) processor.amx = (d >> 24) & 1;
   if (highest >= 0x16 && __get_cpuid(0x16, &a, &b, &c, &d)) {
     processor.base_clock_hz = (a & 0xffff) * 1e6;
   }
@@ -94,7 +95,9 @@ bool matches(const nlohmann::json& rule, const Processor& processor) {
   if (rule.contains("implementer")) {
     return rule.at("implementer") == processor.implementer && rule.at("part") == processor.part;
   }
-  if (rule.at("vendor") != processor.vendor || rule.at("family") != processor.family) return false;
+  if (rule.at("vendor") != processor.vendor) return false;
+  if (rule.contains("amx")) return rule.at("amx") == processor.amx;
+  if (rule.at("family") != processor.family) return false;
   if (!in_ranges(rule.at("models"), processor.model)) return false;
   return !rule.contains("steppings") || in_ranges(rule.at("steppings"), processor.stepping);
 }
@@ -139,9 +142,11 @@ double clock_in_name(std::string_view model_name) {
 
 std::string microarchitecture(const Processor& processor) {
   const auto table = nlohmann::json::parse(specs::kCpuJson);
-  for (const auto& [name, entry] : table.at("microarchitectures").items()) {
-    for (const auto& rule : entry.at("match")) {
-      if (matches(rule, processor)) return name;
+  for (const bool by_feature : {false, true}) {
+    for (const auto& [name, entry] : table.at("microarchitectures").items()) {
+      for (const auto& rule : entry.at("match")) {
+        if (rule.contains("amx") == by_feature && matches(rule, processor)) return name;
+      }
     }
   }
   return {};

@@ -22,6 +22,7 @@ struct Processor {
   std::string model_name;  ///< the brand string
   int family = 0, model = 0, stepping = 0;
   int implementer = -1, part = -1;  ///< Arm's MIDR
+  bool amx = false;                 ///< CPUID has AMX-TILE
   std::vector<ProcessorCache> caches;
   std::string hypervisor;    ///< CPUID's signature, e.g. "KVMKVMKVM"
   bool virtualised = false;  ///< CPUID's hypervisor bit
