@@ -2,6 +2,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #elif defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -15,6 +17,14 @@ unsigned long long xgetbv0() {
   unsigned eax, edx;
   asm volatile("xgetbv" : "=a"(eax), "=d"(edx) : "c"(0));
   return (static_cast<unsigned long long>(edx) << 32) | eax;
+}
+
+/// Linux 5.16 and later save tiles only for a process that has asked (kernel.org, "Using XSTATE
+/// features in user space applications").
+bool os_allows_tiles(unsigned long long saved) {
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  constexpr unsigned long long kTiles = 3ull << 17;
+  return (saved & kTiles) == kTiles && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
 CpuFeatures probe() {
@@ -35,6 +45,8 @@ CpuFeatures probe() {
   f.avx512_vnni = f.avx512 && (c7 & bit_AVX512VNNI);
   f.avx512_bf16 = f.avx512 && (a71 & (1u << 5));
   f.avx_vnni = f.avx2 && (a71 & (1u << 4));
+  constexpr unsigned kAmx = 1u << 22 | 1u << 24 | 1u << 25;  // AMX-BF16, -TILE, -INT8
+  f.amx = f.avx512_bf16 && f.avx512_vnni && (d7 & kAmx) == kAmx && os_allows_tiles(saved);
   return f;
 }
 #elif defined(__aarch64__)
@@ -67,6 +79,7 @@ std::vector<std::string> cpu_feature_names() {
   add(f.avx512_bf16, "avx512_bf16");
   add(f.avx512_vnni, "avx512_vnni");
   add(f.avx_vnni, "avx_vnni");
+  add(f.amx, "amx");
   add(f.neon, "neon");
   add(f.neon_dotprod, "neon_dotprod");
   add(f.neon_bf16, "neon_bf16");

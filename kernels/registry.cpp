@@ -31,6 +31,7 @@
 #define IF_avx512_bf16 IF_X86
 #define IF_avx512_vnni IF_X86
 #define IF_avx_vnni IF_X86
+#define IF_amx IF_X86
 #define IF_neon IF_ARM
 #define IF_neon_dotprod IF_ARM
 #define IF_neon_bf16 IF_ARM
@@ -115,6 +116,8 @@ std::string missing(Need need) {
       return unless(f.avx512_vnni, "AVX512-VNNI");
     case Need::avx_vnni:
       return unless(f.avx_vnni, "AVX-VNNI");
+    case Need::amx:
+      return unless(f.amx, "AMX with bf16 and int8");
     case Need::neon:
       return unless(f.neon, "Advanced SIMD");
     case Need::neon_dotprod:

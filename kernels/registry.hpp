@@ -17,6 +17,7 @@ enum class Need {
   avx512_bf16,
   avx512_vnni,
   avx_vnni,
+  amx,
   neon,
   neon_dotprod,
   neon_bf16,

@@ -16,7 +16,7 @@ check() {
   nm -A -C --defined-only "$1" 2>/dev/null | awk '
     {
       split($1, at, ":"); object = at[2]; type = $2
-      if (object !~ /_(avx512|avx_vnni|avx2|neon)[_.]/) next
+      if (object !~ /_(amx|avx512|avx_vnni|avx2|neon)[_.]/) next
       name = $0; sub(/^[^ ]* [^ ]* /, "", name)
       # A pointer to the unwinder, and a call of std::terminate: no code that could use the set.
       if (name ~ /^DW\.ref\./ || name == "__clang_call_terminate") next

@@ -1,5 +1,5 @@
-// Stands before the compiler's own header: AVX-512 by SIMDe's portable code, everything up to AVX2
-// and FMA as the compiler has it.
+// Stands before the compiler's own header: AVX-512 by SIMDe's portable code, AMX by plain loops,
+// everything up to AVX2 and FMA as the compiler has it.
 #pragma once
 
 #include_next <immintrin.h>
@@ -8,3 +8,4 @@
 #include <simde/x86/avx512.h>
 
 #include "missing_in_simde.hpp"
+#include "tiles.hpp"

@@ -1,0 +1,14 @@
+// Idea: matmul on AMX tiles for weights packed before, the attention rung of AVX-512.
+// Bound: the DRAM read roof for every batch that a server would run: a tile product takes what 16
+// cycles bring from DRAM for hundreds of rows.
+// Gains over avx512: 16 times the products a cycle, so that large batches stay bound by DRAM.
+#include "kernels/decode/decode.hpp"
+
+namespace kernels::decode {
+
+extern const Kernel amx = {.exec_unit = "amx",
+                           .matmul = "amx_tiled",
+                           .attention_bf16 = "avx512_split",
+                           .attention_s8 = "avx512_split"};
+
+}  // namespace kernels::decode
