@@ -45,19 +45,23 @@ struct Bf16Tiles : Bf16Engine<YT> {
   static void product_35() { _tile_dpbf16ps(3, 7, 5); }
 };
 
-/// Weights packed before stay bytes, 32 pairs a group, and are widened as they are used.
+/// Weights packed before stay bytes, two rows of 32 a group, and are widened as they are used.
 struct Bf16Int8Tiles : Bf16Tiles<std::int8_t> {
   static void hold(const Y* y, std::int64_t ldy, Held* out) {
-    __m256i left, right;
-    interleave(y, y + ldy, left, right);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), left);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + kSide), right);
+    std::memcpy(out, y, kSide);
+    std::memcpy(out + kSide, y + ldy, kSide);
   }
+  /// Whole numbers up to 128 have the same upper half in fp32 and nothing in the lower.
   static void widen(const Held* held, Yp* out, std::int64_t steps) {
-    const auto floats = [](const Held* p) { return Avx512::F32::load(p); };
-    for (std::int64_t i = 0; i < steps * kStepBytes / 2; i += 32)
-      _mm512_storeu_si512(out + i,
-                          (__m512i)_mm512_cvtne2ps_pbh(floats(held + i + 16), floats(held + i)));
+    const auto floats = [](const Held* p) { return _mm512_castps_si512(Avx512::F32::load(p)); };
+    const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+    for (std::int64_t g = 0; g < steps * kHalf; ++g, held += 2 * kSide) {
+      __builtin_prefetch(held + kDepth * kStepBytes / 2, 0, 2);  // the next panel
+      for (int half = 0; half < kSide; half += kHalf, out += 2 * kHalf)
+        _mm512_storeu_si512(out,
+                            _mm512_or_si512(_mm512_srli_epi32(floats(held + half), 16),
+                                            _mm512_and_si512(floats(held + kSide + half), upper)));
+    }
   }
 };
 
@@ -256,11 +260,12 @@ struct Tiled {
                    std::int64_t p_begin, std::int64_t p_end, const X* x, const Y* y,
                    const Held* held, const float* scales, Z* z, Panel* own) {
     std::int64_t configured = kSide;
+    const bool once = m_end - m_begin <= kRowsAtATime;  // then one panel's place does, in L1
     for (std::int64_t m = m_begin; m < m_end; m += kRowsAtATime)
       for (std::int64_t d = pass; d < lesser(pass + l.pass, l.depths); ++d)
         for (std::int64_t p = p_begin; p < p_end; ++p) {
           const Held* from = held + (d * l.columns + p) * kPanel;
-          Panel* slot = own + ((d - pass) * l.nc + p - p_begin) * kPanel;
+          Panel* slot = own + (once ? 0 : ((d - pass) * l.nc + p - p_begin) * kPanel);
           const Panel* panel = slot;
           Next next;
           if (held == nullptr) {
@@ -269,7 +274,7 @@ struct Tiled {
             if (m == m_begin) E::widen(from, slot, l.steps(d));
           } else {
             panel = from;
-            if (m == m_begin && m_end - m > kSide)
+            if (m == m_begin)
               next = {
                   reinterpret_cast<const std::byte*>(from + kPanel),
                   blocks_of(kStepBytes / 64, blocks_of(lesser(kRowsAtATime, m_end - m), kSide))};

@@ -30,15 +30,6 @@ inline __m512i cvtepi8_epi32(__m128i v) { return convert<signed char, int, 16, _
 inline __m512i cvtepu16_epi32(__m256i v) { return convert<unsigned short, int, 16, __m512i>(v); }
 inline __m512 cvtepi32_ps(__m512i v) { return convert<int, float, 16, __m512>(v); }
 inline __m256i cvtepi32_epi16(__m512i v) { return convert<int, short, 16, __m256i>(v); }
-/// 32 bf16, of `low` before those of `high`, to nearest even; no NaN.
-inline __m512i cvtne2ps_pbh(__m512 high, __m512 low) {
-  unsigned from[32];
-  unsigned short to[32];
-  std::memcpy(from, &low, sizeof low), std::memcpy(from + 16, &high, sizeof high);
-  for (int i = 0; i < 32; ++i)
-    to[i] = static_cast<unsigned short>((from[i] + 0x7fff + (from[i] >> 16 & 1)) >> 16);
-  return bits<__m512i>(to);
-}
 /// 16 lanes from lane `n` of `low`, followed by `high`.
 inline __m512i alignr_epi32(__m512i high, __m512i low, int n) {
   int both[32];
@@ -83,7 +74,6 @@ inline Lane reduce_max(V v) {
 #define _mm512_reduce_add_pd(v) emulated::reduce_add<double>(v)
 #define _mm512_reduce_add_epi32(v) emulated::reduce_add<int>(v)
 #define _mm512_reduce_max_ps(v) emulated::reduce_max<float>(v)
-#define _mm512_cvtne2ps_pbh(high, low) emulated::cvtne2ps_pbh(high, low)
 #define _mm512_stream_ps(p, v) _mm512_store_ps(p, v)
 #define _mm512_stream_pd(p, v) _mm512_store_pd(p, v)
 
