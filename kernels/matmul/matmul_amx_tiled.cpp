@@ -2,10 +2,10 @@
 // panels of 32 columns: 4 loads for 4 products. A task holds its columns of Y, packed or widened as
 // they are first used, in L2 and takes blocks of rows of X past them.
 // Bound: a tile product every 16 cycles, 1024 FLOP a cycle in bf16 and 2048 OP in int8; X and Z
-// from L3, as so many products leave little time for them. Gains over avx512_bf16_packed and
-// avx512_vnni_packed: 16 and 8 times the products a cycle. Tried and left: X packed by each task,
-// so that its tiles load twice as fast from L2, and sums kept in L2 until a block of rows is done:
-// 0.85 of the speed, as packing waits for L3 and products do not; asking for X, Y or Z ahead: 0.9.
+// from L3, as so many products leave little time for them.
+// Gains over avx512_bf16_packed and avx512_vnni_packed: 16 and 8 times the products a cycle.
+// Tried and left: X packed by each task, so that its tiles load twice as fast, and sums kept in L2
+// until a block of rows is done: 0.85 of the speed, as packing waits for L3 and products do not.
 #include <omp.h>
 
 #include <cstddef>
