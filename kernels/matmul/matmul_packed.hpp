@@ -173,6 +173,10 @@ struct Packed {
     std::int64_t pass;             ///< K blocks packed at a time
     bool shared;                   ///< Y panels are packed once for all, not by each task
     std::int64_t x_panel, y_panel;  ///< elements of a panel of one K block
+    /// Where all that a thread needs stays in its L2: it has one part of Z, mc by nc panels, and
+    /// packs for itself. What another core has packed would come from there, slower than from its
+    /// own L2. How many parts down and across; else 0.
+    std::int64_t row_parts = 0, column_parts = 0;
 
     std::int64_t row(std::int64_t panel) const { return panel * s.m / panels; }
     std::int64_t depth(std::int64_t block) const { return lesser(kc, s.k - block * kc); }
@@ -213,7 +217,24 @@ struct Packed {
     // What is packed at a time stays in half of L3.
     const std::int64_t block_bytes = l.panels * x_bytes + (l.shared ? l.columns * y_bytes : 0);
     l.pass = lesser(l.k_blocks, greater(1, l3 / 2 / block_bytes));
+    part(plan.threads, l2, l);
     return l;
+  }
+
+  /// One part of Z a thread, if it is small enough, as square as may be.
+  static void part(std::int64_t threads, std::int64_t l2, Layout& l) {
+    std::int64_t least = l2 * 3 / 4 + 1;
+    for (std::int64_t down = 1; down <= threads && threads > 1; ++down) {
+      const std::int64_t across = threads / down;
+      if (across * down != threads || down > l.panels || across > l.columns) continue;
+      const std::int64_t mc = blocks_of(l.panels, down), nc = blocks_of(l.columns, across);
+      const std::int64_t bytes = l.k_blocks * (mc * l.x_panel * std::int64_t{sizeof(Xp)} +
+                                               nc * l.y_panel * std::int64_t{sizeof(Yp)});
+      if (bytes >= least) continue;
+      least = bytes;
+      l.row_parts = down, l.column_parts = across;
+      l.mc = mc, l.nc = nc, l.pass = 1, l.shared = false;
+    }
   }
 
   static std::int64_t x_bytes(const Layout& l) {
@@ -227,9 +248,15 @@ struct Packed {
     return round_up(l.nc * l.y_panel * std::int64_t{sizeof(Yp)}, 4096);
   }
 
+  static std::int64_t part_x_bytes(const Layout& l) {
+    return round_up(l.mc * l.x_panel * std::int64_t{sizeof(Xp)}, 4096);
+  }
+
   static std::int64_t workspace_bytes(const Plan& plan) {
     const Layout l = layout(plan, false), pre = layout(plan, true);
-    return greater(x_bytes(l) + y_bytes(l, plan.threads), x_bytes(pre));
+    const std::int64_t parts = plan.threads * (part_x_bytes(l) + own_y_bytes(l));
+    const std::int64_t bytes = l.row_parts > 0 ? parts : x_bytes(l) + y_bytes(l, plan.threads);
+    return greater(bytes, pre.row_parts > 0 ? plan.threads * part_x_bytes(pre) : x_bytes(pre));
   }
 
   static Tiles tiles(const Plan& plan, bool prepacked) {
@@ -335,8 +362,35 @@ struct Packed {
     }
   }
 
+  static void multiply_parts(const Plan& plan, const Layout& l, const X* x, const Y* y,
+                             const Yp* prepacked, const float* scales, Z* z) {
+    const std::int64_t own_bytes = part_x_bytes(l) + (prepacked == nullptr ? own_y_bytes(l) : 0);
+    // The same part for the same thread in every call.
+#pragma omp parallel for num_threads(plan.threads) schedule(static)
+    for (std::int64_t i = 0; i < l.row_parts * l.column_parts; ++i) {
+      const std::int64_t r = i % l.row_parts, c = i / l.row_parts;
+      const std::int64_t q = r * l.panels / l.row_parts, q_end = (r + 1) * l.panels / l.row_parts;
+      const std::int64_t p = c * l.columns / l.column_parts,
+                         p_end = (c + 1) * l.columns / l.column_parts;
+      std::byte* const own = static_cast<std::byte*>(plan.workspace) + i * own_bytes;
+      Xp* const x_panels = reinterpret_cast<Xp*>(own);
+      Yp* const y_panels = reinterpret_cast<Yp*>(own + part_x_bytes(l));
+      for (std::int64_t block = 0; block < l.k_blocks; ++block) {
+        for (std::int64_t a = q; a < q_end; ++a)
+          pack_x(x + l.row(a) * l.s.k + block * l.kc, l.s.k, l.row(a + 1) - l.row(a),
+                 l.depth(block), x_panels + (a - q) * l.x_panel);
+        if (prepacked == nullptr)
+          pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, p_end, y_panels);
+        compute(l, block, x_panels - q * l.x_panel,
+                prepacked == nullptr ? y_panels : prepacked + (block * l.columns + p) * l.y_panel,
+                nullptr, false, q, q_end, p, p_end, scales, z);
+      }
+    }
+  }
+
   static void multiply(const Plan& plan, const Layout& l, const X* x, const Y* y,
                        const Yp* prepacked, const float* scales, Z* z) {
+    if (l.row_parts > 0) return multiply_parts(plan, l, x, y, prepacked, scales, z);
     Xp* x_panels = static_cast<Xp*>(plan.workspace);
     std::byte* y_space = static_cast<std::byte*>(plan.workspace) + x_bytes(l);
     const std::int64_t row_tasks = blocks_of(l.panels, l.mc),
