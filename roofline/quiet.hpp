@@ -33,7 +33,7 @@ inline constexpr double kQuietMemory = 0.70;
 /// With fewer quiet samples than this the benchmark is reported as lived, and said so.
 inline constexpr std::size_t kFewestQuiet = 3;
 
-/// A clock that moves by more between the samples that count, or between a kernel and its roof, is
+/// A clock that moves by more between the samples that count, or between a kernel and its peak, is
 /// part of the result. Medians of runs on the reference host lie within 8 %.
 inline constexpr double kClockMoved = 0.10;
 /// Median absolute deviation of the samples that count, of their median: more, and they tell of

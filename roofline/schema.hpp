@@ -131,7 +131,7 @@ inline constexpr Column kRooflineColumns[] = {
      "quiet; above 1 this one is faster; empty with fewer than 3 pairs"},
     {"verdict", "",
      "ok; not-quiet: too few samples in quiet moments, so all of them count; samples-disagree: "
-     "they lie 15 % off their median; clock-moved: by 10 % between samples, or against the roof's; "
+     "they lie 15 % off their median; clock-moved: by 10 % between samples, or against the peak's; "
      "at-roof: above 1 within the uncertainty (3 % of clock, both intervals, 10 % in all); "
      "above-roof: beyond it, not to be plotted; "
      "impossible: faster than t_lower_s because of another row of this benchmark; no-roof: a "
