@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstring>
 
-#include "kernels/buffer.hpp"
 #include "kernels/matmul/matmul_avx512_bf16.hpp"
 #include "kernels/matmul/matmul_avx512_vnni.hpp"
 #include "kernels/simd/amx.hpp"
@@ -264,11 +263,11 @@ struct Tiled {
     for (std::int64_t m = m_begin; m < m_end; m += kRowsAtATime)
       for (std::int64_t d = pass; d < lesser(pass + l.pass, l.depths); ++d)
         for (std::int64_t p = p_begin; p < p_end; ++p) {
-          const Held* from = held + (d * l.columns + p) * kPanel;
+          const Held* from = held == nullptr ? nullptr : held + (d * l.columns + p) * kPanel;
           Panel* slot = own + (once ? 0 : ((d - pass) * l.nc + p - p_begin) * kPanel);
           const Panel* panel = slot;
           Next next;
-          if (held == nullptr) {
+          if (from == nullptr) {
             if (m == m_begin) pack_panel(l, y, p, d, slot);
           } else if constexpr (kWidens) {
             if (m == m_begin) E::widen(from, slot, l.steps(d));
