@@ -18,6 +18,16 @@ def write(path, data):
     print(f"wrote {path}")
 
 
+def in_few_colours(png):
+    """A quarter of the bytes: 256 colours are enough for lines, marks and smoothed text."""
+    from PIL import Image  # late: it comes with matplotlib, which bad tables do without
+
+    out = io.BytesIO()
+    whole = Image.open(png).convert("RGB")
+    whole.quantize(256, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    return out
+
+
 def save(figure, stem):
     """`stem` is the path without .svg and .png."""
     # Without dates and versions the same CSVs make the same bytes.
@@ -27,4 +37,6 @@ def save(figure, stem):
     ):
         data = io.BytesIO()
         figure.savefig(data, format=suffix, facecolor="white", **options)
+        if suffix == "png":
+            data = in_few_colours(data)
         write(stem.with_name(f"{stem.name}.{suffix}"), data.getvalue())
