@@ -1,5 +1,9 @@
 #include "bench/window.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <barrier>
@@ -24,11 +28,26 @@ constexpr std::size_t kFlushed = 2 << 20;  // bytes a thread: a few hundred us o
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
-void flush(const std::byte* line) {
 #if defined(__x86_64__)
-  __builtin_ia32_clflush(line);
+/// Flushes lines in any order: forty times as fast as one after the other.
+bool has_clflushopt() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx >> 23 & 1) != 0;
+}
+#endif
+
+void flush(const std::byte* begin, std::size_t bytes) {
+#if defined(__x86_64__)
+  static const bool any_order = has_clflushopt();
+  for (std::size_t at = 0; at < bytes; at += kLine) {
+    if (any_order)
+      asm volatile("clflushopt %0" ::"m"(begin[at]) : "memory");
+    else
+      __builtin_ia32_clflush(begin + at);
+  }
 #else
-  asm volatile("dc civac, %0" ::"r"(line) : "memory");
+  for (std::size_t at = 0; at < bytes; at += kLine)
+    asm volatile("dc civac, %0" ::"r"(begin + at) : "memory");
 #endif
 }
 
@@ -36,7 +55,9 @@ double memory_rate(int threads, const Team& team) {
   static std::shared_ptr<std::byte> block;
   static int owners = 0;
   if (threads > owners) {
-    block = kernels::allocate(kFlushed * static_cast<std::size_t>(threads));
+    const std::size_t bytes = kFlushed * static_cast<std::size_t>(threads);
+    block = kernels::allocate(bytes);
+    std::fill_n(block.get(), bytes, std::byte{1});
     owners = threads;
   }
   std::byte* const base = block.get();
@@ -45,10 +66,7 @@ double memory_rate(int threads, const Team& team) {
   std::barrier all(threads);
   team([&](int thread) {
     std::byte* const mine = base + kFlushed * static_cast<std::size_t>(thread);
-    for (std::size_t at = 0; at < kFlushed; at += kLine) {
-      mine[at] = std::byte{1};
-      flush(mine + at);
-    }
+    flush(mine, kFlushed);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     all.arrive_and_wait();
     if (thread == 0) start = std::chrono::steady_clock::now();

@@ -16,6 +16,11 @@ namespace kernels {
 /// huge pages. Not touched. Throws std::bad_alloc.
 std::shared_ptr<std::byte> allocate(std::size_t bytes);
 
+/// Has the system provide `bytes` of untouched, zeroed memory from `p` on, by all cores at once: a
+/// virtual machine may get its pages back from its host one fault at a time. Does nothing where
+/// memory has several nodes, and belongs to the thread that touches it first.
+void provide(std::byte* p, std::size_t bytes);
+
 /// Slice `part` of `parts` of [0, n), in multiples of `grain` but for the last.
 struct Slice {
   std::int64_t begin, end;
@@ -38,6 +43,7 @@ class Buffer {
   template <class F>
   Buffer(std::int64_t n, int threads, F value) : size_(n), bytes_(allocate(n * sizeof(T))) {
     T* p = data();
+    if (threads == 1) provide(bytes_.get(), n * sizeof(T));
 #pragma omp parallel num_threads(threads)
     {
       const Slice s = slice(n, omp_get_thread_num(), omp_get_num_threads(), 4096 / sizeof(T));

@@ -24,6 +24,12 @@ inline LevelBytes streaming_traffic(double bytes, double per_core_set, double to
   return t;
 }
 
+/// Bytes of L3 that each of `threads` threads can count on.
+inline std::int64_t sure_l3(const Caches& caches, int threads) {
+  const std::int64_t share = caches.l3 / threads;
+  return caches.l2 > 0 ? std::min(share, kSureL3PerL2 * caches.l2) : share;
+}
+
 /// Bytes that a cold run must rotate over so that nothing of one call is left for the next one.
 inline std::int64_t cold_footprint(const Caches& caches) {
   return std::max<std::int64_t>(4 * caches.l3, std::int64_t{256} << 20);

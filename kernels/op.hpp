@@ -31,6 +31,10 @@ struct Caches {
   int cores = 1;            ///< cores that the process may use
 };
 
+/// A core can count on no more L3 than so many times its L2. Larger ones are shared by dies or
+/// virtual machines: four cores with 2 MB of L2 each that were told of 480 MB had 100 MB.
+inline constexpr std::int64_t kSureL3PerL2 = 16;
+
 /// Bytes that cross each level's upper edge in one call: `l1` is what the core loads and stores,
 /// `l2` what L1 fetches from L2, and so on; `dram` is what crosses the memory bus (HBM on a GPU,
 /// where l1 stands for shared memory and L1). NaN: nothing is known to cross, the field is empty.

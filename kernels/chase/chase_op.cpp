@@ -26,6 +26,7 @@ class Chase final : public Problem {
     {
       const int t = omp_get_thread_num();
       blocks_[t] = allocate(std::max(nodes_ * sizeof(Node), kHugePage));
+      if (c.threads == 1) provide(blocks_[t].get(), nodes_ * sizeof(Node));
       link(reinterpret_cast<Node*>(blocks_[t].get()));
       at_[t].node = reinterpret_cast<const Node*>(blocks_[t].get());
     }
@@ -118,7 +119,10 @@ std::vector<Case> cases(const Caches& caches) {
       const bool quick = part < 0.5;
       all.push_back(make_case(part * caches.l1d, threads, quick));
       all.push_back(make_case(part * caches.l2, threads, quick));
-      if (caches.l3 > 0) all.push_back(make_case(part * caches.l3 / threads, threads, quick));
+      if (caches.l3 > 0) {
+        const auto l3 = static_cast<double>(sure_l3(caches, threads));
+        all.push_back(make_case(part * l3, threads, quick));
+      }
       all.push_back(make_case((0.625 + part) * last / threads, threads, quick));
     }
     if (caches.cores == 1) break;

@@ -159,7 +159,8 @@ struct Type {
 };
 constexpr std::array<Type, 4> kTypes = {{{"f64", 8}, {"f32", 4}, {"bf16", 2}, {"s8", 1}}};
 
-/// A size inside every memory level: half of L1 and L2 a core, half of L3, four times L3 and more.
+/// A size inside every memory level: half of L1, L2 and what is sure of L3 a core, four times L3
+/// and more.
 std::vector<Case> cases(const Caches& caches) {
   std::vector<Case> all;
   for (const auto& type : kTypes) {
@@ -175,11 +176,11 @@ std::vector<Case> cases(const Caches& caches) {
       };
       add(caches.l1d / 2 * threads, false, "shared", true);
       add(caches.l2 / 2 * threads, false, "shared", true);
-      add(caches.l3 / 2, false, "shared", true);
+      add(sure_l3(caches, threads) / 2 * threads, false, "shared", true);
       add(cold_footprint(caches), true, "shared", threads > 1);
       if (threads > 1) {
         add(caches.l2 / 2 * threads, false, "call", false);
-        add(caches.l3 / 2, false, "call", true);
+        add(sure_l3(caches, threads) / 2 * threads, false, "call", true);
         add(cold_footprint(caches), true, "call", true);
       }
     }

@@ -186,7 +186,7 @@ struct Packed {
     const Shape& s = plan.shape;
     const Caches& c = plan.caches;
     const std::int64_t l1 = c.l1d > 0 ? c.l1d : 32 << 10, l2 = c.l2 > 0 ? c.l2 : 512 << 10,
-                       l3 = c.l3 > 0 ? c.l3 : l2 * c.cores;
+                       l3 = c.l3 > 0 ? lesser(c.l3, kSureL3PerL2 * l2 * c.cores) : l2 * c.cores;
     Layout l{.s = s};
     l.panels = blocks_of(s.m, kMr);
     l.columns = blocks_of(s.n, kNr);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <memory>
 #include <tuple>
 #include <vector>
@@ -46,77 +47,107 @@ constexpr float kScalar = 3.0f;
 constexpr std::int64_t kPeriod = 2048;
 float pattern(std::int64_t i) { return static_cast<float>(i % 37 + 1); }
 
-/// Each thread's block, kept from one size of a sweep to the next: touching gigabytes anew for
-/// every point would take longer than measuring them. Rounded up, so that it rarely moves: memory
-/// that is not touched costs nothing.
-std::shared_ptr<std::byte> block_of(int thread, std::size_t bytes) {
-  struct Block {
-    std::shared_ptr<std::byte> memory;
-    std::size_t bytes = 0;
-  };
-  static std::vector<Block> blocks(1024);
-  Block& block = blocks.at(thread);
-  if (block.bytes < bytes) {
-    block.memory.reset();
-    const std::size_t rounded = std::bit_ceil(bytes);
-    block = {allocate(rounded), rounded};
-  }
-  return block.memory;
+/// Fills p[0 .. n) and tells threads and grains apart.
+void fill(float* p, std::int64_t n, int thread) {
+  for (std::int64_t i = 0; i < std::min(n, kPeriod); ++i) p[i] = pattern(i);
+  for (std::int64_t i = kPeriod; i < n; i += kPeriod)
+    std::copy_n(p, std::min(n - i, kPeriod), p + i);
+  for (std::int64_t i = 0; i < n; i += kGrain) p[i] = static_cast<float>(i / kGrain + thread);
 }
 
-/// Three arrays in one thread's block, a line apart modulo a page, so that loads and stores at the
-/// same index never look like the same address to the store buffer (4 KiB aliasing).
+/// What one thread reads and writes, first touched by it.
+struct Block {
+  std::shared_ptr<std::byte> memory;
+  std::size_t bytes = 0;
+  std::size_t touched = 0;
+  std::int64_t next = 0;  ///< part of a ring that was left alone longest
+};
+
+/// A set of twice the L3 or more is a ring of parts, and a call goes through the next one: as cold
+/// as all of it in a row, in milliseconds.
+constexpr std::size_t kPart = std::size_t{4} << 20;  // bytes
+constexpr std::int64_t kFewestParts = 8;
+
+/// Each thread's block, kept from one size of a sweep to the next: touching gigabytes anew for
+/// every point would take longer than measuring them. Rounded up, so that it rarely moves: memory
+/// that is not touched costs nothing. A ring is apart from sets that caches hold, or it would find
+/// its parts there.
+Block& block_of(int thread, bool ring, std::size_t bytes) {
+  static std::vector<Block> blocks(2048);
+  Block& block = blocks.at(2 * thread + (ring ? 1 : 0));
+  if (block.bytes < bytes) {
+    block = {};
+    const std::size_t rounded = std::bit_ceil(bytes + bytes / 4);
+    block = {allocate(rounded), rounded};
+  }
+  return block;
+}
+
+/// Three arrays in one part of a thread's block, a line apart modulo a page, so that loads and
+/// stores at the same index never look like the same address to the store buffer (4 KiB aliasing).
 class Stream final : public Problem {
  public:
   Stream(const Kernel& kernel, const Case& c, const Caches& caches)
-      : kernel_(kernel),
-        case_(c),
-        caches_(caches),
-        access_(access_of(c)),
-        n_(c.size("size") / (access_.arrays * std::int64_t{sizeof(float)}) / access_.grain *
-           access_.grain) {
+      : kernel_(kernel), case_(c), caches_(caches), access_(access_of(c)) {
+    const std::int64_t size = c.size("size");
+    const auto parts = static_cast<std::int64_t>(std::llround(static_cast<double>(size) / kPart));
+    if (size * c.threads >= 2 * caches.l3 && parts >= kFewestParts) parts_ = parts;
+    const std::int64_t room =
+        parts_ > 1 ? static_cast<std::int64_t>(kPart / sizeof(float)) - access_.arrays * kPad
+                   : size / static_cast<std::int64_t>(sizeof(float));
+    n_ = room / access_.arrays / access_.grain * access_.grain;
     if (n_ == 0)
       throw BadInput("shape: size:" + c.text("size") + " must be at least " +
                      std::to_string(access_.grain * access_.arrays * sizeof(float)));
-    require_memory(static_cast<double>(c.size("size")) * c.threads, caches);
-    for (int t = 0; t < c.threads; ++t)
-      blocks_.push_back(block_of(t, access_.arrays * (n_ + kPad) * sizeof(float)));
-    reads_.resize(c.threads);
-    wrong_.resize(c.threads);
+    require_memory(static_cast<double>(size) * c.threads, caches);
+    const std::size_t bytes =
+        parts_ > 1 ? parts_ * kPart : access_.arrays * (n_ + kPad) * sizeof(float);
+    for (int t = 0; t < c.threads; ++t) blocks_.push_back(&block_of(t, parts_ > 1, bytes));
+    results_.resize(c.threads);
+#pragma omp parallel num_threads(c.threads)
+    touch(omp_get_thread_num(), bytes);
   }
 
   void run(std::int64_t, std::int64_t count) override {
 #pragma omp parallel num_threads(case_.threads)
-    pass(omp_get_thread_num(), count);
+    {
+      const int t = omp_get_thread_num();
+      if (parts_ == 1)
+        pass(t, 0, count);
+      else
+        for (std::int64_t i = 0; i < count; ++i) pass(t, next_part(*blocks_[t]), 1);
+    }
   }
 
+  /// All of a set that is gone through in one call; of a ring some parts, the first and the last
+  /// among them.
   std::string verify() override {
+    constexpr std::int64_t kVerified = 8;
+    const std::int64_t steps = std::min(parts_, kVerified) - 1;
 #pragma omp parallel num_threads(case_.threads)
     {
       const int t = omp_get_thread_num();
-      for (int array = 0; array < access_.arrays; ++array) {
-        float* p = at(t, array);
-        for (std::int64_t i = 0; i < std::min(n_, kPeriod); ++i) p[i] = pattern(i);
-        for (std::int64_t i = kPeriod; i < n_; i += kPeriod)
-          std::copy_n(p, std::min(n_ - i, kPeriod), p + i);
-        for (std::int64_t i = 0; i < n_; i += kGrain) p[i] = static_cast<float>(i / kGrain + t);
+      results_[t].wrong = 0;
+      for (std::int64_t i = 0; i <= steps; ++i) {
+        const std::int64_t part = steps == 0 ? 0 : i * (parts_ - 1) / steps;
+        for (int array = 0; array < access_.arrays; ++array) fill(at(t, part, array), n_, t);
+        pass(t, part, 1);
+        results_[t].wrong += mismatches(t, part);
       }
     }
-    run(0, 1);
-#pragma omp parallel num_threads(case_.threads)
-    wrong_[omp_get_thread_num()].count = mismatches(omp_get_thread_num());
     for (int t = 0; t < case_.threads; ++t)
-      if (wrong_[t].count > 0)
-        return "stream " + case_.name() + ": " + std::to_string(wrong_[t].count) +
+      if (results_[t].wrong > 0)
+        return "stream " + case_.name() + ": " + std::to_string(results_[t].wrong) +
                " wrong values of thread " + std::to_string(t);
     return {};
   }
 
   Cost cost() const override { return {flops(), bytes()}; }
   LevelBytes traffic() const override {
-    return streaming_traffic(bytes(), bytes() / case_.threads, bytes(), caches_);
+    return streaming_traffic(bytes(), working_set_bytes() / case_.threads, working_set_bytes(),
+                             caches_);
   }
-  double working_set_bytes() const override { return bytes(); }
+  double working_set_bytes() const override { return bytes() * static_cast<double>(parts_); }
   double owned_bytes() const override { return 0; }
   std::pair<std::string, std::string> exec_unit() const override {
     return {kernel_.exec_unit, case_.dtype};
@@ -124,15 +155,14 @@ class Stream final : public Problem {
 
  private:
   static constexpr std::int64_t kPad = 1024 + 32;
-  struct alignas(128) Read {
-    std::uint32_t value;
-  };
-  struct alignas(128) Wrong {
-    std::int64_t count;
+  struct alignas(128) Result {
+    std::uint32_t read;
+    std::int64_t wrong;
   };
 
-  float* at(int thread, int array) const {
-    return reinterpret_cast<float*>(blocks_[thread].get()) + array * (n_ + kPad);
+  float* at(int thread, std::int64_t part, int array) const {
+    return reinterpret_cast<float*>(blocks_[thread]->memory.get() + part * kPart) +
+           array * (n_ + kPad);
   }
   double bytes() const {
     return static_cast<double>(n_) * sizeof(float) * access_.arrays * case_.threads;
@@ -140,14 +170,29 @@ class Stream final : public Problem {
   double flops() const {
     return access_.name[0] == 't' ? 2.0 * static_cast<double>(n_) * case_.threads : 0;
   }
-  std::int64_t mismatches(int t) const {
-    const float *a = at(t, 0), *b = at(t, 1), *c = at(t, 2);
+
+  void touch(int t, std::size_t bytes) {
+    Block& block = *blocks_[t];
+    if (block.touched >= bytes) return;
+    if (case_.threads == 1) provide(block.memory.get() + block.touched, bytes - block.touched);
+    fill(reinterpret_cast<float*>(block.memory.get() + block.touched),
+         static_cast<std::int64_t>((bytes - block.touched) / sizeof(float)), t);
+    block.touched = bytes;
+  }
+  std::int64_t next_part(Block& block) const {
+    const std::int64_t part = block.next < parts_ ? block.next : 0;
+    block.next = part + 1;
+    return part;
+  }
+
+  std::int64_t mismatches(int t, std::int64_t part) const {
+    const float *a = at(t, part, 0), *b = at(t, part, 1), *c = at(t, part, 2);
     const char kind = access_.name[0];
     std::int64_t wrong = 0;
     if (kind == 'r') {
       std::uint32_t all = 0;
       for (std::int64_t i = 0; i < n_; ++i) all ^= std::bit_cast<std::uint32_t>(a[i]);
-      wrong = reads_[t].value != all;
+      wrong = results_[t].read != all;
     } else if (kind == 'w') {
       for (std::int64_t i = 0; i < n_; ++i) wrong += a[i] != kScalar;
     } else if (kind == 'c') {
@@ -158,11 +203,11 @@ class Stream final : public Problem {
     return wrong;
   }
 
-  void pass(int t, std::int64_t repeats) {
-    float *a = at(t, 0), *b = at(t, 1), *c = at(t, 2);
+  void pass(int t, std::int64_t part, std::int64_t repeats) {
+    float *a = at(t, part, 0), *b = at(t, part, 1), *c = at(t, part, 2);
     const std::string_view name = access_.name;
     if (name == "read")
-      reads_[t].value = kernel_.read(a, n_, repeats);
+      results_[t].read = kernel_.read(a, n_, repeats);
     else if (name == "write")
       kernel_.write(a, kScalar, n_, repeats);
     else if (name == "copy")
@@ -181,10 +226,10 @@ class Stream final : public Problem {
   Case case_;
   Caches caches_;
   const Access& access_;
-  std::int64_t n_;
-  std::vector<std::shared_ptr<std::byte>> blocks_;
-  std::vector<Read> reads_;
-  std::vector<Wrong> wrong_;
+  std::int64_t parts_ = 1;
+  std::int64_t n_;  ///< floats an array has in a part
+  std::vector<Block*> blocks_;
+  std::vector<Result> results_;
 };
 
 bool supports(const KernelInfo& info, const Case& c) {
@@ -210,23 +255,27 @@ struct Size {
 };
 constexpr int kFullOnly = 98, kReadsOnly = 99;
 
-/// Three sizes inside each level, and a geometric sweep for the full suite. L3 and DRAM sets are
-/// shared out over the threads.
+/// Three sizes inside each level, and a geometric sweep for the full suite, coarser where a pass
+/// takes long. L3 and DRAM sets are shared out over the threads.
 std::vector<Size> sizes(const Caches& caches, int threads) {
   const auto grain = [](double bytes) { return static_cast<std::int64_t>(bytes) / 3072 * 3072; };
   std::vector<Size> all;
   const double last = static_cast<double>(cold_footprint(caches)) / threads;
+  const auto l3 = static_cast<double>(sure_l3(caches, threads));
   int rank = 0;
   for (const double part : {0.375, 0.5, 0.75}) {
     all.push_back({grain(part * caches.l1d), rank});
     all.push_back({grain(part * caches.l2), rank});
-    if (caches.l3 > 0) all.push_back({grain(part * caches.l3 / threads), rank});
-    all.push_back({grain((0.625 + part) * last), rank});
+    all.push_back({grain(part * l3), rank});
+    all.push_back({grain((0.8125 + part / 2) * last), rank});
     ++rank;
   }
-  bool other = false;
-  for (double size = 6144; size < 2 * last; size *= 1.35, other = !other)
-    all.push_back({grain(size), other ? kReadsOnly : kFullOnly});
+  constexpr double kStep = 1.35;
+  int step = 0;
+  for (double size = 6144; size < 2 * last; ++step) {
+    all.push_back({grain(size), step % 3 == 0 ? kFullOnly : kReadsOnly});
+    size *= size < 4 * l3 ? kStep : kStep * kStep;
+  }
   std::erase_if(all, [](const Size& s) { return s.bytes == 0; });
   std::sort(all.begin(), all.end(), [](const Size& a, const Size& b) {
     return std::tie(a.bytes, a.rank) < std::tie(b.bytes, b.rank);
@@ -257,9 +306,12 @@ std::vector<Case> cases(const Caches& caches) {
 
 std::vector<Case> test_cases() {
   std::vector<Case> all;
-  for (const auto& access : kAccesses)
+  constexpr std::int64_t kRing = (kFewestParts + 1) * std::int64_t{kPart};
+  for (const auto& access : kAccesses) {
     for (const std::int64_t size : {3072, 6144, 15360, 98304})
       for (const int threads : {1, 3}) all.push_back(make_case(access.name, size, threads, false));
+    all.push_back(make_case(access.name, kRing, 1, false));
+  }
   return all;
 }
 

@@ -1,0 +1,113 @@
+#include "kernels/stream/stream.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "kernels/buffer.hpp"
+#include "kernels/cost.hpp"
+#include "kernels/registry.hpp"
+
+namespace kernels::stream {
+namespace {
+
+constexpr std::int64_t kPart = 4 << 20;  // bytes of a ring that one call goes through
+
+const Caches kCaches = {
+    .l1d = 32 << 10, .l2 = 512 << 10, .l3 = 4 << 20, .memory = std::int64_t{4} << 30, .cores = 2};
+
+KernelInfo info_of(const Kernel* kernel) {
+  return {"stream", "of a test", Need::none, Threads::any, "", kernel};
+}
+
+Case writes(std::int64_t size) {
+  return {.dtype = "f32", .keys = {{"access", "write"}, {"size", std::to_string(size)}}};
+}
+
+struct Call {
+  float* at;
+  std::int64_t n, repeats;
+};
+std::vector<Call> calls;
+void record(float* a, float value, std::int64_t n, std::int64_t repeats) {
+  calls.push_back({a, n, repeats});
+  std::fill_n(a, n, value);
+}
+void skip_the_last(float* a, float value, std::int64_t n, std::int64_t) {
+  std::fill_n(a, n - 1, value);
+}
+
+std::unique_ptr<Problem> bind(const Kernel& kernel, const Case& c) {
+  const KernelInfo info = info_of(&kernel);
+  return operation_of(info).bind(info, c, kCaches);
+}
+
+TEST(StreamRing, GoesThroughOnePartACallAndLeavesNoneOut) {
+  const Kernel kernel = {.exec_unit = "scalar", .write = record};
+  const auto problem = bind(kernel, writes(8 * kPart));
+  EXPECT_EQ(problem->verify(), "");
+  EXPECT_EQ(problem->working_set_bytes(), 8 * problem->cost().bytes);
+  EXPECT_NEAR(problem->cost().bytes, kPart, 0.01 * kPart);
+  calls.clear();
+  problem->run(0, 9);
+  ASSERT_EQ(calls.size(), 9u);
+  std::set<float*> parts;
+  for (int i = 0; i < 8; ++i) parts.insert(calls[i].at);
+  EXPECT_EQ(parts.size(), 8u);
+  EXPECT_EQ(calls[8].at, calls[0].at);
+}
+
+TEST(StreamRing, NeverComesByWhatAnotherProblemHasJustRead) {
+  const Kernel kernel = {.exec_unit = "scalar", .write = record};
+  const auto shorter = bind(kernel, writes(8 * kPart)), longer = bind(kernel, writes(12 * kPart));
+  calls.clear();
+  shorter->run(0, 3);
+  longer->run(0, 4);
+  shorter->run(3, 1);
+  std::set<float*> parts;
+  for (const Call& call : calls) parts.insert(call.at);
+  EXPECT_EQ(parts.size(), 8u);
+}
+
+TEST(StreamRing, CatchesAFloatLeftOut) {
+  const Kernel kernel = {.exec_unit = "scalar", .write = skip_the_last};
+  EXPECT_NE(bind(kernel, writes(8 * kPart))->verify(), "");
+}
+
+TEST(StreamSet, IsReadWholeAsOftenAsAsked) {
+  const Kernel kernel = {.exec_unit = "scalar", .write = record};
+  const auto problem = bind(kernel, writes(1 << 20));
+  calls.clear();
+  problem->run(0, 5);
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0].n, (1 << 20) / 4);
+  EXPECT_EQ(calls[0].repeats, 5);
+}
+
+TEST(StreamCases, AskForNoMoreL3ThanIsSure) {
+  Caches server = kCaches;
+  server.l2 = 2 << 20;
+  server.l3 = std::int64_t{480} << 20;
+  EXPECT_EQ(sure_l3(server, 1), 32 << 20);
+  EXPECT_EQ(sure_l3(kCaches, 2), 2 << 20);
+  int in_l3 = 0;
+  for (const Case& c : operation_of(info_of(nullptr)).cases(server)) {
+    const std::int64_t size = c.size("size");
+    if (!c.quick || size <= server.l2 || size * c.threads > server.l3) continue;
+    EXPECT_LT(size, 32 << 20) << c.name();
+    ++in_l3;
+  }
+  EXPECT_GE(in_l3, 6);
+}
+
+TEST(Provide, LeavesZeros) {
+  constexpr std::size_t kBytes = std::size_t{65} << 20;
+  const auto memory = allocate(kBytes);
+  provide(memory.get(), kBytes);
+  for (std::size_t at = 0; at < kBytes; at += 4095) ASSERT_EQ(memory.get()[at], std::byte{0});
+}
+
+}  // namespace
+}  // namespace kernels::stream
