@@ -37,7 +37,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 /// How much a suite measures. Processes that are compared take turns, sample by sample, in one
-/// round; where their data is large, rounds run them one after the other.
+/// round; where memory does not hold the data of all, rounds run them one after the other.
 struct Effort {
   int rounds, repetitions;
   double budget_s;  ///< 0: no bound, every sample gets longest_sample_s
@@ -49,10 +49,11 @@ struct Effort {
 // is longer than they are is never quiet.
 constexpr Effort kQuick = {3, 3, 32, 4, 4, 0.002, 0.01};
 constexpr Effort kFull = {3, 3, 0, 120, 120, 0.01, 0.01};
-constexpr double kMemoryInTurns = 4e9;  // bytes a process: all hold their data at once
-constexpr int kFurtherRounds = 2;       // of a group, at most
-constexpr int kAttempts = 2;            // at a ceiling in doubt, beyond the first
-constexpr double kTablesEvery_s = 10;   // what a killed run has measured can be looked at
+// Bytes a process: all hold their data at once.
+constexpr double kMemoryInTurns = 4e9, kLargeInTurns = 6e9;
+constexpr int kFurtherRounds = 2;      // of a group, at most
+constexpr int kAttempts = 2;           // at a ceiling in doubt, beyond the first
+constexpr double kTablesEvery_s = 10;  // what a killed run has measured can be looked at
 
 // What a process costs besides its samples, and a sample besides its time: start-up, binding and
 // verifying; Google Benchmark's search for the iteration count in the first repetition.
@@ -156,8 +157,8 @@ class Runner {
     // A probe of the main memory is small beside what is large.
     const auto holders = std::count_if(group.units.begin(), group.units.end(),
                                        [](const Unit& unit) { return !unit.roof; });
-    return (!group.large || holders == 1) &&
-           memory_bytes_ >= kMemoryInTurns * static_cast<double>(holders);
+    const double each = group.large && holders > 1 ? kLargeInTurns : kMemoryInTurns;
+    return memory_bytes_ >= each * static_cast<double>(holders);
   }
   int rounds(const Group& group) const {
     return group.units.size() == 1 || in_turns(group) ? 1 : effort_.rounds;
