@@ -7,8 +7,9 @@
 namespace bench {
 namespace {
 
-/// 0 for a problem that touches no memory, whose set is unknown.
+/// 0 for a problem that touches no memory, whose set is unknown, and for none.
 double owned_bytes(const Bound& bound) {
+  if (bound.problem == nullptr) return 0;
   const double bytes = bound.problem->owned_bytes();
   return std::isnan(bytes) ? 0 : bytes;
 }
@@ -18,34 +19,35 @@ double owned_bytes(const Bound& bound) {
 Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
   const auto at = std::find_if(bound_.begin(), bound_.end(),
                                [&](const Bound& b) { return b.name == entry.name; });
-  if (at != bound_.end()) {
+  if (at == bound_.end())
+    bound_.push_front({.name = entry.name});
+  else
     bound_.splice(bound_.begin(), bound_, at);
-    return bound_.front();
-  }
+  Bound& wanted = bound_.front();
+  if (wanted.problem != nullptr) return wanted;
+
   double held = 0;
   for (const auto& b : bound_) held += owned_bytes(b);
   const auto scarce = [&] { return free_bytes_ && free_bytes_() < budget_; };
-  while (!bound_.empty() && (held > budget_ || scarce())) {
-    held -= owned_bytes(bound_.back());
-    bound_.pop_back();
+  for (auto b = bound_.rbegin(); b != bound_.rend(); ++b) {
+    if (b->problem == nullptr) continue;
+    if (held <= budget_ && !scarce()) break;
+    held -= owned_bytes(*b);
+    b->problem.reset();
   }
   const auto bind = [&] {
-    Bound fresh{
-        .name = entry.name,
-        .problem =
-            kernels::operation_of(*entry.kernel).bind(*entry.kernel, entry.instance, caches)};
-    fresh.wrong = fresh.problem->verify();
-    return fresh;
+    auto problem = kernels::operation_of(*entry.kernel).bind(*entry.kernel, entry.instance, caches);
+    wanted.wrong = problem->verify();
+    wanted.problem = std::move(problem);
   };
   try {
-    bound_.push_front(bind());
+    bind();
   } catch (const std::bad_alloc&) {
-    if (bound_.empty()) throw;
-    bound_.clear();  // what is kept may be what is missing
-    bound_.push_front(bind());
+    for (Bound& b : bound_) b.problem.reset();  // what is kept may be what is missing
+    bind();
   }
-  any_wrong_ = any_wrong_ || !bound_.front().wrong.empty();
-  return bound_.front();
+  any_wrong_ = any_wrong_ || !wanted.wrong.empty();
+  return wanted;
 }
 
 }  // namespace bench

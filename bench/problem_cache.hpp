@@ -13,13 +13,15 @@ namespace bench {
 struct Bound {
   std::string name;
   std::unique_ptr<kernels::Problem> problem;
-  std::string wrong;           ///< what verification found; empty when right
-  std::int64_t batch = 1;      ///< calls between two looks at the clock
+  std::string wrong;  ///< what verification found; empty when right
+  /// Calls between two looks at the clock, 0 until that is known. Stays as it is when the problem
+  /// is bound again: Google Benchmark ends a program whose repetitions differ in length.
+  std::int64_t batch = 0;
   std::int64_t next_call = 0;  ///< so that a cold run goes on rotating where it stopped
 };
 
 /// Google Benchmark calls a benchmark once a repetition; binding and verifying each time would cost
-/// more than the measurement. Drops the longest unused while the sets exceed a quarter of
+/// more than the measurement. Drops the longest unused problems while the sets exceed a quarter of
 /// memory or less than that is free, since processes that take turns hold theirs too; that leaves
 /// room for the next one.
 class ProblemCache {

@@ -111,7 +111,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     return;
   }
   auto& problem = *bound->problem;
-  if (bound->next_call == 0) {
+  if (bound->batch == 0) {
     // The OpenMP team that filled and verified spins for some milliseconds before it sleeps.
     if (!team) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     bound->batch = calibrate(problem);

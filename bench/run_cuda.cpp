@@ -199,7 +199,7 @@ std::string set_counted(benchmark::State& state, Session& session, GpuProblem& p
 void measure_all(benchmark::State& state, Bound& bound, const Hold& hold, bool count) {
   auto& problem = static_cast<GpuProblem&>(*bound.problem);
   Session& session = Session::get();
-  const bool first = bound.next_call == 0;
+  const bool first = bound.batch == 0;
   if (first) bound.batch = calibrate(session, problem);
   std::this_thread::sleep_for(std::chrono::duration<double>(hold.pause));
   warm_up(session, problem, bound, first ? hold.warm_first : hold.warm_again, hold.most);
