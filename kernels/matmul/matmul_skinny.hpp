@@ -1,9 +1,10 @@
 // The matmul of few rows, written once over an engine (matmul_engine.hpp).
 //
 // Y is read once, where it lies, in the order of memory; it is never packed. A task is a segment of
-// columns over a part of K; it keeps its M x segment sums in a buffer of its own in cache and adds
-// kDepth groups of K a visit: kDepth rows of Y are that many sequential streams for the prefetcher,
-// and each loaded vector of Y is used for all M rows. Parts of K are added up at the end.
+// columns over a part of K. A thread adds up all of its tasks of a segment in one M x segment
+// buffer in cache, kDepth groups of K a visit: kDepth rows of Y are that many sequential streams
+// for the prefetcher, and each loaded vector of Y is used for all M rows. The threads' sums are
+// added up at the end, in an order that may differ from call to call.
 #pragma once
 
 #include <omp.h>
@@ -23,39 +24,52 @@ struct Skinny {
   /// Groups a visit: Y in 8 to 12 registers. 3, 4 or 8 in place of 6: no faster at M = 1.
   static constexpr int kDepth = E::kGroup == 1 ? 6 : 4;
   static constexpr std::int64_t kRows = kDepth * E::kGroup;
+  /// Columns from which lines are asked for: 512 bytes on, in all rows of a visit 48 to 64 lines,
+  /// as many as a core's L2 can wait for. Gains 10 % in fp32 to 18 % in int8 at M = 1 (Xeon with
+  /// AMX). A whole visit on: 5 to 8 %; 256 or 1024 bytes, fewer rows, smaller tasks: less.
+  static constexpr std::int64_t kLine = 64, kAhead = 512 / std::int64_t{sizeof(Y)};
 
   struct Layout {
     Shape s;
     std::int64_t segment, segments;  ///< columns a task; how many
     std::int64_t part, parts;        ///< steps of K a task, a multiple of kRows; how many
-    std::int64_t x_bytes, sums;      ///< packed X; elements of one thread's sums
+    std::int64_t buffers;            ///< sums that a segment may have: one a thread at its tasks
+    std::int64_t x_bytes, sums;      ///< packed X; elements of all segments' sums, once
   };
 
   static Layout layout(const Plan& plan) {
     const Shape& s = plan.shape;
     const std::int64_t l2 = plan.caches.l2 > 0 ? plan.caches.l2 : 512 << 10;
     Layout l{.s = s};
-    // A segment: its sums within a quarter of L2. One page of Y each was tried: 14 to 17 % slower
-    // at M = 1 in fp32 and bf16.
-    const std::int64_t most = l2 / 4 / (s.m * std::int64_t{sizeof(Z)});
-    l.segments = blocks_of(s.n, greater(kNr, most / kNr * kNr));
+    const std::int64_t y_bytes = s.k * std::int64_t{sizeof(Y)},
+                       z_bytes = s.m * std::int64_t{sizeof(Z)};
+    // Adding up the threads' sums may cost a fifth of reading Y at most: so many may share a
+    // column.
+    const std::int64_t sharing = lesser(plan.threads, greater(1, y_bytes / (10 * z_bytes)));
+    // A segment: its sums within a quarter of L2, and tasks for all threads. One page of Y each was
+    // tried: 14 to 17 % slower at M = 1 in fp32 and bf16.
+    const std::int64_t most = greater(kNr, l2 / 4 / z_bytes / kNr * kNr);
+    const std::int64_t least = sharing < plan.threads ? blocks_of(2 * plan.threads, sharing) : 1;
+    l.segments = greater(blocks_of(s.n, most), lesser(least, blocks_of(s.n, kNr)));
     l.segment = round_up(blocks_of(s.n, l.segments), kNr);
     l.segments = blocks_of(s.n, l.segment);
-    // Parts of K: eight tasks a thread, but adding them up may cost a tenth of reading Y at most.
-    const std::int64_t wanted = plan.threads > 1 ? blocks_of(8 * plan.threads, l.segments) : 1;
-    const std::int64_t affordable =
-        greater(1, s.k * std::int64_t{sizeof(Y)} / (20 * s.m * std::int64_t{sizeof(Z)}));
-    l.part = round_up(blocks_of(s.k, lesser(wanted, affordable)), kRows);
+    // A task: 32 to 256 KB of Y, 16 a thread, for the last ones to end together.
+    const std::int64_t task_bytes =
+        lesser(256 << 10, greater(32 << 10, y_bytes * s.n / 16 / plan.threads));
+    const std::int64_t wanted = plan.threads > 1 ? blocks_of(y_bytes * l.segment, task_bytes) : 1;
+    const std::int64_t parts = sharing < plan.threads ? lesser(wanted, sharing) : wanted;
+    l.part = round_up(blocks_of(s.k, parts), kRows);
     l.parts = blocks_of(s.k, l.part);
+    l.buffers = lesser(plan.threads, l.parts);
     l.x_bytes = round_up(round_up(s.k, kRows) * s.m * std::int64_t{sizeof(Xp)}, 4096);
-    l.sums = round_up(s.m * l.segment, 4096 / std::int64_t{sizeof(Z)});
+    l.sums = round_up(s.m * l.segment * l.segments, 4096 / std::int64_t{sizeof(Z)});
     return l;
   }
 
   static std::int64_t workspace_bytes(const Plan& plan) {
     const Layout l = layout(plan);
-    return l.x_bytes + plan.threads * l.sums * std::int64_t{sizeof(Z)} +
-           l.parts * l.s.m * l.s.n * std::int64_t{sizeof(Z)};
+    return l.x_bytes + l.buffers * l.sums * std::int64_t{sizeof(Z)} +
+           l.segments * std::int64_t{sizeof(std::int64_t)};
   }
 
   static Tiles tiles(const Plan& plan, bool) {
@@ -100,16 +114,32 @@ struct Skinny {
     }
   }
 
+  /// Asks for a strip of a visit's rows, once a line.
+  [[gnu::always_inline]] static inline void prefetch(const Y* y, std::int64_t ldy) {
+    constexpr std::int64_t kStrip = kNr * std::int64_t{sizeof(Y)};
+    for (std::int64_t i = 0; i < kRows; ++i)
+      for (std::int64_t at = 0; at < kStrip; at += kLine)
+        __builtin_prefetch(reinterpret_cast<const std::byte*>(y + i * ldy) + at);
+  }
+
   static void task(const Layout& l, const Xp* x, const Y* y, std::int64_t column,
-                   std::int64_t begin, std::int64_t end, Z* sums) noexcept {
+                   std::int64_t begin, std::int64_t end, bool more, Z* sums) noexcept {
     const std::int64_t width = lesser(l.segment, l.s.n - column), whole = width / kNr * kNr;
     for (std::int64_t k = begin; k < end; k += kRows) {
       const Xp* xk = x + k * l.s.m;
       const Y* yk = y + k * l.s.n + column;
-      const bool add = k > begin;
+      const bool add = more || k > begin, more_visits = k + 2 * kRows <= end;
       std::int64_t j = 0;
       if (k + kRows <= l.s.k)
-        for (; j < whole; j += kNr) strip<kDepth>(l, xk, yk + j, l.s.n, add, sums + j * l.s.m);
+        for (; j < whole; j += kNr) {
+          if (j * std::int64_t{sizeof(Y)} % kLine == 0) {
+            if (j + kAhead < whole)
+              prefetch(yk + j + kAhead, l.s.n);
+            else if (more_visits)
+              prefetch(yk + kRows * l.s.n + j + kAhead - whole, l.s.n);
+          }
+          strip<kDepth>(l, xk, yk + j, l.s.n, add, sums + j * l.s.m);
+        }
       // Rows or columns that are missing: a copy padded with zeros.
       for (; j < width; j += kNr) {
         Y edge[kRows * kNr] = {};
@@ -121,53 +151,52 @@ struct Skinny {
     }
   }
 
+  /// Z of one strip of nr columns from what the threads have added up.
+  static void add_up(const Layout& l, const Z* sums, std::int64_t buffers, const float* scales,
+                     std::int64_t column, Z* z) noexcept {
+    const std::int64_t count = lesser(kNr, l.s.n - column);
+    for (std::int64_t m = 0; m < l.s.m; ++m) {
+      Z total[kNr] = {};
+      for (std::int64_t b = 0; b < buffers; ++b)
+        for (std::int64_t j = 0; j < kNr; ++j) total[j] += sums[b * l.sums + m * kNr + j];
+      if (scales != nullptr)
+        for (std::int64_t j = 0; j < count; ++j) total[j] *= static_cast<Z>(scales[column + j]);
+      for (std::int64_t j = 0; j < count; ++j) z[m * l.s.n + column + j] = total[j];
+    }
+  }
+
   static void run(const Plan& plan, const X* x, const Y* y, const float* scales, Z* z) {
     const Layout l = layout(plan);
     auto* space = static_cast<std::byte*>(plan.workspace);
     Xp* xp = reinterpret_cast<Xp*>(space);
     Z* all_sums = reinterpret_cast<Z*>(space + l.x_bytes);
-    Z* partial = all_sums + plan.threads * l.sums;
+    auto* taken =
+        reinterpret_cast<std::int64_t*>(all_sums + l.buffers * l.sums);  // of each segment
 #pragma omp parallel num_threads(plan.threads)
     {
-      Z* sums = all_sums + omp_get_thread_num() * l.sums;
+#pragma omp for schedule(static) nowait
+      for (std::int64_t i = 0; i < l.segments; ++i) taken[i] = 0;
 #pragma omp for schedule(static)
       for (std::int64_t p = 0; p < l.parts; ++p)
         pack_x(l, x, p * l.part, lesser((p + 1) * l.part, l.s.k), xp);
-        // Dealt out along a row of segments first, so that neighbours in time are neighbours in
-        // DRAM.
-#pragma omp for schedule(dynamic, 1)
+      // Segment by segment: what a thread takes is ever further on, so that it has one buffer each.
+      std::int64_t segment = -1;
+      Z* sums = nullptr;
+#pragma omp for schedule(monotonic : dynamic, 1)
       for (std::int64_t i = 0; i < l.parts * l.segments; ++i) {
-        const std::int64_t p = i / l.segments, column = i % l.segments * l.segment;
-        task(l, xp, y, column, p * l.part, lesser((p + 1) * l.part, l.s.k), sums);
-        const std::int64_t width = lesser(l.segment, l.s.n - column);
-        for (std::int64_t m = 0; m < l.s.m; ++m) {
-          Z* to = l.parts == 1 ? z : partial + p * l.s.m * l.s.n;
-          to += m * l.s.n + column;
-          for (std::int64_t strip = 0; strip < width; strip += kNr) {
-            const Z* from = sums + strip * l.s.m + m * kNr;
-            const std::int64_t count = lesser(kNr, width - strip);
-            if (l.parts == 1 && scales != nullptr)
-              for (std::int64_t j = 0; j < count; ++j)
-                to[strip + j] = from[j] * static_cast<Z>(scales[column + strip + j]);
-            else
-              for (std::int64_t j = 0; j < count; ++j) to[strip + j] = from[j];
-          }
+        const std::int64_t p = i % l.parts, column = i / l.parts * l.segment;
+        const bool more = i / l.parts == segment;
+        if (!more) {
+          segment = i / l.parts;
+          const std::int64_t buffer = __atomic_fetch_add(&taken[segment], 1, __ATOMIC_RELAXED);
+          sums = all_sums + buffer * l.sums + column * l.s.m;
         }
+        task(l, xp, y, column, p * l.part, lesser((p + 1) * l.part, l.s.k), more, sums);
       }
-      if (l.parts > 1) {
-        constexpr std::int64_t kStep = 512;
-        const std::int64_t entries = l.s.m * l.s.n;
 #pragma omp for schedule(static)
-        for (std::int64_t first = 0; first < entries; first += kStep) {
-          Z total[kStep] = {};
-          const std::int64_t count = lesser(kStep, entries - first);
-          for (std::int64_t p = 0; p < l.parts; ++p)
-            for (std::int64_t j = 0; j < count; ++j) total[j] += partial[p * entries + first + j];
-          if (scales != nullptr)
-            for (std::int64_t j = 0; j < count; ++j)
-              total[j] *= static_cast<Z>(scales[(first + j) % l.s.n]);
-          for (std::int64_t j = 0; j < count; ++j) z[first + j] = total[j];
-        }
+      for (std::int64_t strip = 0; strip < blocks_of(l.s.n, kNr); ++strip) {
+        const std::int64_t column = strip * kNr;
+        add_up(l, all_sums + column * l.s.m, taken[column / l.segment], scales, column, z);
       }
     }
   }
