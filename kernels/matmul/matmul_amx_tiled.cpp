@@ -52,10 +52,11 @@ struct Bf16Int8Tiles : Bf16Tiles<std::int8_t> {
   }
   /// Whole numbers up to 128 have the same upper half in fp32 and nothing in the lower.
   static void widen(const Held* held, Yp* out, std::int64_t steps) {
+    constexpr int kAhead = 4096;  // bytes; 16 KB: 6 to 12 % slower at M = 1 to 32, cold
     const auto floats = [](const Held* p) { return _mm512_castps_si512(Avx512::F32::load(p)); };
     const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
     for (std::int64_t g = 0; g < steps * kHalf; ++g, held += 2 * kSide) {
-      __builtin_prefetch(held + kDepth * kStepBytes / 2, 0, 2);  // the next panel
+      __builtin_prefetch(held + kAhead, 0, 2);
       for (int half = 0; half < kSide; half += kHalf, out += 2 * kHalf)
         _mm512_storeu_si512(out,
                             _mm512_or_si512(_mm512_srli_epi32(floats(held + half), 16),
