@@ -47,16 +47,27 @@ std::int64_t calibrate(kernels::Problem& problem) {
   return batch;
 }
 
-/// A set that a cache shall hold comes by several times: an L3 may take up what L2 drops only once
-/// it has been asked for again. Data from memory is as cold after one call.
-void warm_up(Bound& bound, bool cached) {
-  constexpr int kCalls = 8;
+/// Calls that come by all of the problem's set, where each thread's load brings a line at least.
+double calls_for_all(const kernels::Problem& problem, int threads) {
+  constexpr double kLine = 64;
+  const double set = problem.working_set_bytes();
+  return std::isnan(set) ? 1 : set / std::max(problem.cost().bytes, kLine * threads);
+}
+
+/// A set that a cache shall hold comes by once, and several times within bounds: an L3 may take up
+/// what L2 drops only once it has been asked for again. Data from memory is as cold after one call.
+void warm_up(Bound& bound, int threads, bool cached) {
+  constexpr double kCalls = 8;
   constexpr std::chrono::milliseconds kLongest{8};
   const auto end = std::chrono::steady_clock::now() + kLongest;
-  for (int i = 0; i < kCalls; ++i) {
-    bound.problem->run(bound.next_call++, 1);
-    if (!cached || std::chrono::steady_clock::now() > end) break;
-  }
+  const std::int64_t at_a_time = cached ? bound.batch : 1;
+  const double all = cached ? calls_for_all(*bound.problem, threads) : 1;
+  double done = 0;
+  do {
+    bound.problem->run(bound.next_call, at_a_time);
+    bound.next_call += at_a_time;
+    done += static_cast<double>(at_a_time);
+  } while (done < all || (cached && done < kCalls && std::chrono::steady_clock::now() < end));
 }
 
 /// Waits, within bounds, for a window in which nobody shares the cores, and returns the last one.
@@ -117,7 +128,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     bound->batch = calibrate(problem);
   }
   const bool memory = !std::isnan(problem.traffic().dram);
-  warm_up(*bound, !memory);
+  warm_up(*bound, threads, !memory);
 
   const Team observers = [&](const Work& work) {
     if (team)
