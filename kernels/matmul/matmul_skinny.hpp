@@ -21,12 +21,14 @@ struct Skinny {
   using Z = typename E::Z;
   using Xp = typename E::Xp;
   static constexpr std::int64_t kNr = E::kVectors * E::kLanes;
-  /// Groups a visit: Y in 8 to 12 registers. 3, 4 or 8 in place of 6: no faster at M = 1.
+  /// Groups a visit: Y in 8 to 12 registers. 3, 4 or 8 in place of 6: no faster at M = 1; 12 with
+  /// AVX-512: 5 % faster at M = 8, 8 % slower at M = 1.
   static constexpr int kDepth = E::kGroup == 1 ? 6 : 4;
   static constexpr std::int64_t kRows = kDepth * E::kGroup;
   /// Columns from which lines are asked for: 512 bytes on, in all rows of a visit 48 to 64 lines,
   /// as many as a core's L2 can wait for. Gains 10 % in fp32 to 18 % in int8 at M = 1 (Xeon with
-  /// AMX). A whole visit on: 5 to 8 %; 256 or 1024 bytes, fewer rows, smaller tasks: less.
+  /// AMX). A whole visit on: 5 to 8 %; 256 or 1024 bytes, fewer rows, smaller tasks: less. Taking
+  /// the next task before the present one, to ask for its first lines: no gain.
   static constexpr std::int64_t kLine = 64, kAhead = 512 / std::int64_t{sizeof(Y)};
 
   struct Layout {
