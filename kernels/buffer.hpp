@@ -16,9 +16,9 @@ namespace kernels {
 /// huge pages. Not touched. Throws std::bad_alloc.
 std::shared_ptr<std::byte> allocate(std::size_t bytes);
 
-/// Has the system provide `bytes` of untouched, zeroed memory from `p` on, by all cores at once: a
-/// virtual machine may get its pages back from its host one fault at a time. Does nothing where
-/// memory has several nodes, and belongs to the thread that touches it first.
+/// Has the system provide `bytes` of memory that holds nothing yet, from `p` on, by all cores at
+/// once: a virtual machine may get its pages back from its host one fault at a time. Does nothing
+/// where memory has several nodes, and belongs to the thread that touches it first.
 void provide(std::byte* p, std::size_t bytes);
 
 /// Slice `part` of `parts` of [0, n), in multiples of `grain` but for the last.

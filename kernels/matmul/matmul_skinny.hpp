@@ -78,7 +78,7 @@ struct Skinny {
     const Layout l = layout(plan);
     return {.l1 = {l.s.m, kNr, kRows},
             .l2 = {l.s.m, l.segment, kRows},
-            .l3 = {l.s.m, l.segment, l.part},
+            .l3 = {l.s.m, l.segment, blocks_of(l.s.k, l.buffers)},
             .x_packed = sizeof(Xp)};
   }
 
