@@ -55,9 +55,11 @@ double memory_rate(int threads, const Team& team) {
   static std::shared_ptr<std::byte> block;
   static int owners = 0;
   if (threads > owners) {
-    const std::size_t bytes = kFlushed * static_cast<std::size_t>(threads);
-    block = kernels::allocate(bytes);
-    std::fill_n(block.get(), bytes, std::byte{1});
+    block = kernels::allocate(kFlushed * static_cast<std::size_t>(threads));
+    team([&](int thread) {
+      std::fill_n(block.get() + kFlushed * static_cast<std::size_t>(thread), kFlushed,
+                  std::byte{1});
+    });
     owners = threads;
   }
   std::byte* const base = block.get();
