@@ -270,10 +270,12 @@ std::vector<Size> sizes(const Caches& caches, int threads) {
     all.push_back({grain((0.8125 + part / 2) * last), rank});
     ++rank;
   }
+  constexpr std::int64_t kWhole = 6144;  // bytes that every access divides into its steps
   constexpr double kStep = 1.35;
   int step = 0;
   for (double size = 6144; size < 2 * last; ++step) {
-    all.push_back({grain(size), step % 3 == 0 ? kFullOnly : kReadsOnly});
+    const std::int64_t whole = static_cast<std::int64_t>(size) / kWhole * kWhole;
+    all.push_back({whole, step % 3 == 0 ? kFullOnly : kReadsOnly});
     size *= size < 4 * l3 ? kStep : kStep * kStep;
   }
   std::erase_if(all, [](const Size& s) { return s.bytes == 0; });
