@@ -55,13 +55,10 @@ class Group {
   /// Tokens of a block: its K and V take 8 KB, so that the next block finds room beside it in L1.
   static constexpr int kBlock =
       greater(16, lesser(64, 8 * 1024 / (2 * H * static_cast<int>(sizeof(T)))));
-  /// Where an element is used by one head only, the loads are all there is to do: in four pages of
-  /// memory at once they keep the hardware's prefetchers busy, which stop at the end of a page, and
-  /// asking for every line only gets in their way (bf16, one core of Zen 3: 10.8 -> 20.2 GB/s).
-  /// With more to do for each line, lines are asked for, and two streams are 5 to 15 % faster than
-  /// one; int8's scales double the streams, and it is a third slower with four.
-  static constexpr bool kLeaveToHardware = G == 1 && std::is_same_v<T, bf16>;
-  static constexpr int kStreams = kLeaveToHardware ? 4 : std::is_same_v<T, std::int8_t> ? 1 : 2;
+  /// Parts of the cache read side by side. In four pages of memory at once they keep the hardware's
+  /// prefetchers busy, which stop at the end of a page.
+  static constexpr int kStreams = 4;
+  static constexpr int kLine = 64 / static_cast<int>(sizeof(T));  ///< elements of a line of cache
   static_assert(kBlock * G % kLanes == 0 && H % (kPairs * kPair) == 0);
 
  public:
@@ -103,13 +100,12 @@ class Group {
   void attend_with(Steps& steps, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
                    std::int64_t end) {
     Walk walk(a_, b, kv_head, begin, end);
-    const bool prefetch = kPrefetch && (a_.table != nullptr || !kLeaveToHardware);
     std::int64_t rows[2][kBlock];
     int count = walk.next(rows[0]);
     for (int now = 0; count > 0; now ^= 1) {
       const int next = walk.next(rows[now ^ 1]);
+      for (int i = next; i < kBlock; ++i) rows[now ^ 1][i] = rows[now][0];
       next_rows_ = rows[now ^ 1];
-      next_count_ = prefetch ? next : 0;
       steps.scores(rows[now], count);
       weights(rows[now], count);
       steps.values(rows[now], count);
@@ -134,11 +130,15 @@ class Group {
     /// The next block's; returns how many.
     int next(std::int64_t* rows) {
       const int count = left_ < kBlock ? static_cast<int>(left_) : kBlock;
-      for (int i = 0; i < count; ++i, at_ = (at_ + 1) % kStreams) {
-        Stream& s = streams_[at_];
-        if (s.in == a_.page_tokens) s = {row_of(s.page + 1), s.page + 1, 0};
-        rows[i] = s.row + s.in++;
+      for (int i = 0; i < kStreams; ++i) {
+        Stream s = streams_[(at_ + i) % kStreams];
+        for (int to = i; to < count; to += kStreams) {
+          if (s.in == a_.page_tokens) s = {row_of(s.page + 1), s.page + 1, 0};
+          rows[to] = s.row + s.in++;
+        }
+        streams_[(at_ + i) % kStreams] = s;
       }
+      at_ = (at_ + count) % kStreams;
       left_ -= count;
       return count;
     }
@@ -158,31 +158,34 @@ class Group {
     Stream streams_[kStreams];
   };
 
-  /// Asks for rows [from, to) of the next block. Tried and left: two blocks ahead, into L2 or into
-  /// L1 (no gain); this block's values during its scores (a tenth to a half slower); blocks of 16
-  /// or 32 KB (bf16 a tenth to a third slower on Zen 3; 16 and 24 KB no gain on a Xeon with AMX).
-  void prefetch(const T* pool, const float* scales, int from, int to) const {
-    for (int i = from; i < to && i < next_count_; ++i) {
-      const auto* row = reinterpret_cast<const char*>(pool + next_rows_[i] * H);
-      for (int at = 0; at < H * static_cast<int>(sizeof(T)); at += 64)
-        __builtin_prefetch(row + at, 0, 3);
-      if constexpr (std::is_same_v<T, std::int8_t>)
-        if (i % 16 == 0) __builtin_prefetch(scales + next_rows_[i], 0, 3);
-    }
+  /// Asks for `n` elements of a row of the next block. Tried and left: two blocks ahead, or into L2
+  /// (no gain to a fifth slower); this block's values during its scores (a tenth to a half slower);
+  /// keys a line at a time between the loads of a score tile (no gain to an eighth slower); blocks
+  /// of 16 or 32 KB (bf16 a tenth to a third slower on Zen 3, int8 a tenth on a Xeon with AMX).
+  template <int n>
+  static void prefetch(const T* row) {
+    for (int at = 0; at < n; at += kLine) __builtin_prefetch(row + at, 0, 3);
+  }
+  void prefetch_rows(const T* pool, int from, int to) const {
+    for (int i = from; i < to; ++i) prefetch<H>(pool + next_rows_[i] * H);
+  }
+  void prefetch_scales(const float* scales, int count) const {
+    if constexpr (kPrefetch && std::is_same_v<T, std::int8_t>)
+      for (int i = 0; i < lesser(kStreams, count); ++i)
+        __builtin_prefetch(scales + next_rows_[i], 0, 3);
   }
 
   /// p_[token * G + head] = the scores, -infinity beyond the last token.
   void scores(const std::int64_t* rows, int count) {
     for (int t = 0; t < count; t += kTokens) {
       const T* k[kTokens];
-      for (int i = 0; i < kTokens; ++i) k[i] = a_.k + rows[t + i < count ? t + i : count - 1] * H;
-      prefetch(a_.k, a_.k_scale, t, t + kTokens);
+      for (int i = 0; i < kTokens; ++i) k[i] = a_.k + rows[lesser(t + i, count - 1)] * H;
+      if constexpr (kPrefetch) prefetch_rows(a_.k, t, lesser(t + kTokens, count));
       for (int g = 0; g < G; g += kHeads) score_tile(k, q_ + g * H, p_ + t * G + g);
     }
-    const int tiled = (count + kTokens - 1) / kTokens * kTokens;
-    prefetch(a_.k, a_.k_scale, tiled, kBlock);
+    prefetch_scales(a_.k_scale, count);
     if constexpr (std::is_same_v<T, std::int8_t>) scale_tokens(a_.k_scale, rows, count);
-    end_block(count, tiled);
+    end_block(count, (count + kTokens - 1) / kTokens * kTokens);
   }
 
   /// -infinity for the tokens that only fill up the last tile or vector.
@@ -302,18 +305,19 @@ class Group {
 
   /// acc_ = acc_ * rescale_ + weights . values
   void values(const std::int64_t* rows, int count) {
-    constexpr int kTiles = H / (kPairs * kPair);
-    for (int tile = 0; tile < kTiles; ++tile) {
+    constexpr int kColumns = kPairs * kPair;
+    for (int d = 0; d < H; d += kColumns)
       for (int g = 0; g < G; g += kHeads)
-        value_tile(a_.v + tile * kPairs * kPair, rows, count, p_ + g, rescale_ + g,
-                   acc_ + g * H + tile * kPairs * kPair);
-      prefetch(a_.v, a_.v_scale, kBlock * tile / kTiles, kBlock * (tile + 1) / kTiles);
-    }
+        value_tile(a_.v + d, rows, kPrefetch && g == 0 && d % kLine == 0 ? next_rows_ : nullptr,
+                   count, p_ + g, rescale_ + g, acc_ + g * H + d);
+    prefetch_scales(a_.v_scale, count);
   }
 
-  /// Not inlined, so that the accumulators have the registers to themselves.
-  [[gnu::noinline]] static void value_tile(const T* v, const std::int64_t* rows, int count,
-                                           const float* p, const float* rescale, float* out) {
+  /// As score_tile(). A dozen lines at once would wait for each other, so they are asked for one by
+  /// one, if `next` is not null (int8 on a Xeon with AMX: 6 %).
+  [[gnu::noinline]] static void value_tile(const T* v, const std::int64_t* rows,
+                                           const std::int64_t* next, int count, const float* p,
+                                           const float* rescale, float* out) {
     V acc[kHeads][2 * kPairs];
 #pragma GCC unroll 8
     for (int i = 0; i < kHeads; ++i)
@@ -323,6 +327,7 @@ class Group {
 #pragma GCC unroll 1
     for (int t = 0; t < count; ++t, p += G) {
       const T* row = v + rows[t] * H;
+      if (next != nullptr) prefetch<kPairs * kPair>(v + next[t] * H);
 #pragma GCC unroll 8
       for (int j = 0; j < kPairs; ++j) {
         V v0, v1;
@@ -348,8 +353,8 @@ class Group {
   }
 
   const Args<T>& a_;
-  int heads_, next_count_ = 0;
-  const std::int64_t* next_rows_ = nullptr;
+  int heads_;
+  const std::int64_t* next_rows_ = nullptr;  ///< for each token of this block one to ask for
   alignas(64) float q_[G * H];
   alignas(64) float acc_[G * H];
   alignas(64) float p_[(kBlock + kTokens) * G + kLanes];
@@ -423,6 +428,12 @@ void combine(const float* partials, std::int64_t chunks, float* out) {
   for (int d = 0; d < H; ++d) out[element_at<F, T>(d)] = whole[d];
 }
 
+/// Where an element is used by one head only, the loads are all there is to do, and asking for
+/// lines that lie in order gets in the hardware's way (bf16, one core of Zen 3: 10.8 against 20.2
+/// GB/s).
+template <class T, int G>
+constexpr bool kLeaveToHardware = G == 1 && std::is_same_v<T, bf16>;
+
 /// Chunks of the context as well, taken by whichever thread is free, with software prefetch.
 template <class F, class T, template <class, class, int, int, bool> class Heads = Group>
 void attend_split(const Args<T>& a) {
@@ -437,13 +448,19 @@ void attend_split(const Args<T>& a) {
         const std::int64_t begin = chunk * a.chunk_tokens;
         const std::int64_t end =
             begin + a.chunk_tokens < a.context ? begin + a.chunk_tokens : a.context;
-        Heads<F, T, G, H, true> group(a, a.q + item * heads * H, static_cast<int>(heads));
-        group.attend(item / a.kv_heads, item % a.kv_heads, begin, end);
-        if (chunks == 1)
-          group.finish(a.out + item * heads * H);
+        const auto attend = [&]<bool kPrefetch>() {
+          Heads<F, T, G, H, kPrefetch> group(a, a.q + item * heads * H, static_cast<int>(heads));
+          group.attend(item / a.kv_heads, item % a.kv_heads, begin, end);
+          if (chunks == 1)
+            group.finish(a.out + item * heads * H);
+          else
+            group.finish_partial(a.scratch + (item * heads * chunks + chunk) * (H + 2),
+                                 chunks * (H + 2));
+        };
+        if (kLeaveToHardware<T, G> && a.table == nullptr)
+          attend.template operator()<!kLeaveToHardware<T, G>>();
         else
-          group.finish_partial(a.scratch + (item * heads * chunks + chunk) * (H + 2),
-                               chunks * (H + 2));
+          attend.template operator()<true>();
       }
       if (chunks > 1) {
 #pragma omp for nowait

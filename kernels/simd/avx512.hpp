@@ -65,6 +65,7 @@ struct Avx512 {
     static void stream(float* p, V v) { _mm512_stream_ps(p, v); }
     static V add(V a, V b) { return _mm512_add_ps(a, b); }
     static V mul(V a, V b) { return _mm512_mul_ps(a, b); }
+    static V div(V a, V b) { return _mm512_div_ps(a, b); }
     static V max(V a, V b) { return _mm512_max_ps(a, b); }
     static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
 #ifdef __AVX512F__

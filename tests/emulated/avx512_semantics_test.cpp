@@ -33,6 +33,43 @@ TEST(Avx512Semantics, MaddPairsNeighbouringWords) {
   EXPECT_EQ(lane<std::int32_t>(r, 1), 3 * -5 + 1000 * 1000);
 }
 
+TEST(Avx512Semantics, DpwssdAddsProductsOfNeighbouringSignedWords) {
+  std::int16_t a[32] = {}, b[32] = {};
+  a[2] = 3, b[2] = -5, a[3] = -1000, b[3] = -1000;
+  const __m512i r =
+      _mm512_dpwssd_epi32(_mm512_set1_epi32(7), _mm512_loadu_si512(a), _mm512_loadu_si512(b));
+  EXPECT_EQ(lane<std::int32_t>(r, 0), 7);
+  EXPECT_EQ(lane<std::int32_t>(r, 1), 7 - 15 + 1000000);
+}
+
+TEST(Avx512Semantics, PermutesTakeLanesOfBothFromTheFirstOnwards) {
+  std::int32_t a[16], b[16], from[16];
+  for (int i = 0; i < 16; ++i) a[i] = i, b[i] = 100 + i, from[i] = i % 2 * 16 + i / 2;
+  const auto load = [](const std::int32_t* p) { return _mm512_loadu_si512(p); };
+  const __m512i words = _mm512_permutex2var_epi32(load(a), load(from), load(b));
+  EXPECT_EQ(lane<std::int32_t>(words, 2), 1);
+  EXPECT_EQ(lane<std::int32_t>(words, 15), 107);
+  const __m512i pairs =
+      _mm512_permutex2var_epi64(load(a), _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), load(b));
+  EXPECT_EQ(lane<std::int32_t>(pairs, 3), 3);
+  EXPECT_EQ(lane<std::int32_t>(pairs, 4), 100);
+  EXPECT_EQ(lane<std::int32_t>(pairs, 15), 107);
+}
+
+TEST(Avx512Semantics, ConversionsRoundToTheNearestAndKeepTheSign) {
+  float x[16] = {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 2.4999998f, 32767.0f, -2.51f};
+  const __m512i r = _mm512_cvtps_epi32(_mm512_loadu_ps(x));
+  const int expected[] = {0, 2, 2, 0, -2, 2, 32767, -3};
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(lane<std::int32_t>(r, i), expected[i]) << i;
+  std::int8_t bytes[32] = {1, -128, 127};
+  bytes[31] = -7;
+  const __m512i words =
+      _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes)));
+  EXPECT_EQ(lane<std::int16_t>(words, 1), -128);
+  EXPECT_EQ(lane<std::int16_t>(words, 2), 127);
+  EXPECT_EQ(lane<std::int16_t>(words, 31), -7);
+}
+
 TEST(Avx512Semantics, Dpbf16PairsNeighbouringValues) {
   bf16 x[32], y[32];
   for (int i = 0; i < 32; ++i) x[i] = bf16(static_cast<float>(i)), y[i] = bf16(1.0f);

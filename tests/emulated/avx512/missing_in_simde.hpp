@@ -30,6 +30,13 @@ inline __m512i cvtepi8_epi32(__m128i v) { return convert<signed char, int, 16, _
 inline __m512i cvtepu16_epi32(__m256i v) { return convert<unsigned short, int, 16, __m512i>(v); }
 inline __m512 cvtepi32_ps(__m512i v) { return convert<int, float, 16, __m512>(v); }
 inline __m256i cvtepi32_epi16(__m512i v) { return convert<int, short, 16, __m256i>(v); }
+/// To the nearest, ties to even, as the AVX instruction.
+inline __m512i cvtps_epi32(__m512 v) {
+  __m256 halves[2];
+  std::memcpy(halves, &v, sizeof v);
+  const __m256i rounded[2] = {_mm256_cvtps_epi32(halves[0]), _mm256_cvtps_epi32(halves[1])};
+  return bits<__m512i>(rounded);
+}
 /// 16 lanes from lane `n` of `low`, followed by `high`.
 inline __m512i alignr_epi32(__m512i high, __m512i low, int n) {
   int both[32];
@@ -67,6 +74,7 @@ inline Lane reduce_max(V v) {
 #define _mm512_cvtepi8_epi32(v) emulated::cvtepi8_epi32(v)
 #define _mm512_cvtepu16_epi32(v) emulated::cvtepu16_epi32(v)
 #define _mm512_cvtepi32_ps(v) emulated::cvtepi32_ps(v)
+#define _mm512_cvtps_epi32(v) emulated::cvtps_epi32(v)
 #define _mm512_cvtepi32_epi16(v) emulated::cvtepi32_epi16(v)
 #define _mm512_alignr_epi32(high, low, n) emulated::alignr_epi32(high, low, n)
 #define _mm512_extractf32x8_ps(v, half) emulated::extractf32x8_ps(v, half)
