@@ -34,7 +34,9 @@ struct ElementBytes {
 struct Kernel {
   const char* exec_unit;
   const char* matmul;  ///< on weights packed before (pack:pre) where it has that
-  const char *attention_bf16, *attention_s8;
+  const char* attention_bf16;
+  /// The first that this CPU can run.
+  std::array<const char*, 2> attention_s8;
   double max_flops = 0;  ///< largest step that is offered for it, FLOP; 0: any
 };
 

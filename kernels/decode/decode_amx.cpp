@@ -9,6 +9,6 @@ namespace kernels::decode {
 extern const Kernel amx = {.exec_unit = "amx",
                            .matmul = "amx_tiled",
                            .attention_bf16 = "avx512_split",
-                           .attention_s8 = "avx512_split"};
+                           .attention_s8 = {"avx512_vnni"}};
 
 }  // namespace kernels::decode

@@ -10,6 +10,6 @@ namespace kernels::decode {
 extern const Kernel avx2 = {.exec_unit = "simd-avx2",
                             .matmul = "avx2_packed",
                             .attention_bf16 = "avx2_split",
-                            .attention_s8 = "avx2_int8"};
+                            .attention_s8 = {"avx2_int8"}};
 
 }  // namespace kernels::decode

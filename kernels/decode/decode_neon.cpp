@@ -8,6 +8,6 @@ namespace kernels::decode {
 extern const Kernel neon = {.exec_unit = "simd-neon",
                             .matmul = "neon_packed",
                             .attention_bf16 = "neon_split",
-                            .attention_s8 = "neon_split"};
+                            .attention_s8 = {"neon_split"}};
 
 }  // namespace kernels::decode

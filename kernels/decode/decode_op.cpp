@@ -22,8 +22,14 @@ struct Choice {
   const KernelInfo *product, *attend;
 };
 Choice choose(const Kernel& kernel, const Case& c) {
-  return {&registered("matmul", kernel.matmul),
-          &registered("attention", kv_of(c) == "s8" ? kernel.attention_s8 : kernel.attention_bf16)};
+  const KernelInfo* attend = &registered("attention", kernel.attention_bf16);
+  if (kv_of(c) == "s8") {
+    const auto& [best, other] = kernel.attention_s8;
+    attend = &registered("attention", best);
+    if (other != nullptr && !missing(attend->needs).empty())
+      attend = &registered("attention", other);
+  }
+  return {&registered("matmul", kernel.matmul), attend};
 }
 
 template <class W>

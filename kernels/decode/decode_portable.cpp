@@ -8,7 +8,7 @@ namespace kernels::decode {
 extern const Kernel portable = {.exec_unit = "simd-baseline",
                                 .matmul = "blocked",
                                 .attention_bf16 = "online",
-                                .attention_s8 = "online",
+                                .attention_s8 = {"online"},
                                 .max_flops = 1e8};
 
 }  // namespace kernels::decode
