@@ -41,6 +41,9 @@ template <class E, int R, int P>
   constexpr int kSteps = E::kChunk / E::kGroup, kNr = E::kVectors * E::kLanes;
   // A low tile has too few sums to hide the latency of a multiply-add: it keeps several of each.
   constexpr int kSums = P * R * E::kVectors, kSets = kSums >= 8 ? 1 : kSums >= 4 ? 2 : 4;
+  // A low tile asks for many lines a chunk, of which dozens at once wait for each other: a fourth
+  // at a time is 9 to 15 % faster at M = 1, cold, on a Xeon with AMX.
+  constexpr int kAsks = R <= 4 ? 4 : 1;
   constexpr int kLineEntries = 64 / sizeof(typename E::Z),
                 kZLines = P * kNr > kLineEntries ? P * kNr / kLineEntries : 1;
   int z_row = 0, z_line = 0;
@@ -86,14 +89,19 @@ template <class E, int R, int P>
     }
   };
   for (; groups >= kSteps; groups -= kSteps) {
-    for (std::int64_t i = 0; i < ahead.lines; ++i, ahead.at += ahead.stride)
-#pragma GCC unroll 4
-      for (int p = 0; p < P; ++p)
-        __builtin_prefetch(ahead.at + p * panel * std::int64_t{sizeof(typename E::Yp)}, 0, 2);
     ask_for_z();
     ask_for_z();
+    std::int64_t line = 0;
 #pragma GCC unroll 8
-    for (int g = 0; g < kSteps; ++g) step(g % kSets, x + g * E::kGroup, y + g * kNr * E::kGroup);
+    for (int ask = 0; ask < kAsks; ++ask) {
+      for (; line < ahead.lines * (ask + 1) / kAsks; ++line, ahead.at += ahead.stride)
+#pragma GCC unroll 4
+        for (int p = 0; p < P; ++p)
+          __builtin_prefetch(ahead.at + p * panel * std::int64_t{sizeof(typename E::Yp)}, 0, 2);
+#pragma GCC unroll 8
+      for (int g = ask * kSteps / kAsks; g < (ask + 1) * kSteps / kAsks; ++g)
+        step(g % kSets, x + g * E::kGroup, y + g * kNr * E::kGroup);
+    }
     x += R * E::kChunk;
     y += kSteps * kNr * E::kGroup;
   }
@@ -165,6 +173,7 @@ struct Packed {
   using Xp = typename E::Xp;
   using Yp = typename E::Yp;
   static constexpr std::int64_t kMr = E::kRows, kNr = E::kVectors * E::kLanes;
+  static constexpr std::int64_t kLine = 64;
 
   /// Everything that follows from shape, caches and threads.
   struct Layout {
@@ -180,6 +189,12 @@ struct Packed {
     /// packs for itself. What another core has packed would come from there, slower than from its
     /// own L2. How many parts down and across; else 0.
     std::int64_t row_parts = 0, column_parts = 0;
+
+    /// Panels packed before the call: all K blocks of a panel's columns, then the next panel's.
+    std::int64_t column() const { return k_blocks * y_panel; }
+    std::int64_t held(std::int64_t block, std::int64_t p) const {
+      return p * column() + block * y_panel;
+    }
 
     std::int64_t row(std::int64_t panel) const { return panel * s.m / panels; }
     std::int64_t depth(std::int64_t block) const { return lesser(kc, s.k - block * kc); }
@@ -292,19 +307,19 @@ struct Packed {
       }
   }
 
-  /// Packs column panels [begin, end) of `depth` rows of y, stride n. Walks a few rows of y side by
-  /// side across all panels, so that DRAM sees long streams.
+  /// Packs column panels [begin, end) of `depth` rows of y, stride n, `panel` elements apart. Walks
+  /// a few rows of y side by side across all panels, so that DRAM sees long streams.
   static void pack_y(const Layout& l, const Y* y, std::int64_t depth, std::int64_t begin,
-                     std::int64_t end, Yp* out) noexcept {
+                     std::int64_t end, Yp* out, std::int64_t panel) noexcept {
     constexpr std::int64_t kRows = 8;
     static_assert(kRows % E::kGroup == 0);
     for (std::int64_t p = 0; p < end - begin; ++p)
-      for (int i = 0; i < E::kHeader; ++i) out[p * l.y_panel + i] = Yp{};
+      for (int i = 0; i < E::kHeader; ++i) out[p * panel + i] = Yp{};
     for (std::int64_t k = 0; k < depth; k += kRows) {
       const std::int64_t rows = lesser(kRows, depth - k);
       for (std::int64_t p = begin; p < end; ++p) {
         const Y* from = y + k * l.s.n + p * kNr;
-        Yp* header = out + (p - begin) * l.y_panel;
+        Yp* header = out + (p - begin) * panel;
         Yp* to = header + E::kHeader + k * kNr;
         const bool whole = (p + 1) * kNr <= l.s.n;
         for (std::int64_t g = 0; g < rows; g += E::kGroup, to += kNr * E::kGroup) {
@@ -322,54 +337,77 @@ struct Packed {
     }
   }
 
-  /// One K block of one task: `y` are its column panels' packed data. `next` is where the next
-  /// block's data for these columns begin, null at the last block: as they lie if `raw`, in rows
-  /// of Y, else packed.
+  /// One K block of one task: `y` are its column panels' packed data, `panel` elements apart.
+  /// `next` is where the next block's data for these columns begin, null at the last block: as they
+  /// lie if `raw`, in rows of Y, else packed.
   static void compute(const Layout& l, std::int64_t block, const Xp* x, const Yp* y,
-                      const void* next, bool raw, std::int64_t row_begin, std::int64_t row_end,
-                      std::int64_t column_begin, std::int64_t column_end, const float* scales,
-                      Z* z) noexcept {
-    constexpr std::int64_t kLine = 64;
+                      std::int64_t panel, const void* next, bool raw, std::int64_t row_begin,
+                      std::int64_t row_end, std::int64_t column_begin, std::int64_t column_end,
+                      const float* scales, Z* z) noexcept {
     const std::int64_t groups = blocks_of(l.depth(block), E::kGroup);
     const std::int64_t chunks = greater(1, l.depth(block) / E::kChunk);
     const std::int64_t lines = raw ? l.kc : blocks_of(l.y_panel * std::int64_t{sizeof(Yp)}, kLine);
-    // A single panel of X reads Y once and in order: lines are asked for kFar bytes on. What the
-    // hardware foresees does not cover 400 ns: at M = 8, cold, 37 % (fp32) to 75 % (bf16) are
-    // gained on a Xeon with AMX. In L2 it costs up to 13 %.
-    constexpr std::int64_t kFar = 4096;
-    const bool once = !raw && row_end - row_begin == 1;
-    Ahead ahead{.stride = raw ? l.s.n * std::int64_t{sizeof(Y)} : kLine,
-                .lines = once ? (l.y_far ? E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine : 0)
-                              : blocks_of(lines, chunks * (row_end - row_begin))};
-    std::int64_t p = column_begin;
-    if (l.s.m == 1 && !raw)
-      for (; p + kSideBySide <= column_end && (p + kSideBySide) * kNr <= l.s.n; p += kSideBySide) {
-        const Yp* panels = y + (p - column_begin) * l.y_panel;
-        ahead.at = reinterpret_cast<const std::byte*>(panels) + kFar;
-        tile<E, 1, kSideBySide>(groups, x, panels, l.y_panel, z + p * kNr, l.s.n, kNr, block > 0,
-                                scales != nullptr ? scales + p * kNr : nullptr, ahead);
-      }
-    for (; p < column_end; ++p) {
-      const Yp* panel = y + (p - column_begin) * l.y_panel;
+    // In L2 and read once, lines come without: asking costs up to 13 %.
+    const bool near = !raw && !l.y_far && row_end - row_begin == 1;
+    Ahead ahead{.at = nullptr,
+                .stride = raw ? l.s.n * std::int64_t{sizeof(Y)} : kLine,
+                .lines = near ? 0 : blocks_of(lines, chunks * (row_end - row_begin))};
+    for (std::int64_t p = column_begin; p < column_end; ++p, y += panel) {
       const std::int64_t column = p * kNr, width = lesser(kNr, l.s.n - column);
-      if (once)
-        ahead.at = reinterpret_cast<const std::byte*>(panel) + kFar;
-      else if (raw)
+      if (raw)
         ahead.at = reinterpret_cast<const std::byte*>(static_cast<const Y*>(next) +
                                                       (p - column_begin) * kNr);
       else
-        ahead.at = p + 1 < column_end ? reinterpret_cast<const std::byte*>(panel + l.y_panel)
+        ahead.at = p + 1 < column_end ? reinterpret_cast<const std::byte*>(y + panel)
                                       : static_cast<const std::byte*>(next);
       Ahead now = ahead;
-      if (!once && next == nullptr && (raw || p + 1 == column_end)) now.lines = 0;
+      if (next == nullptr && (raw || p + 1 == column_end)) now.lines = 0;
       for (std::int64_t q = row_begin; q < row_end; ++q) {
         const std::int64_t row = l.row(q);
         pick_tile<E, E::kRows>(l.row(q + 1) - row)(
-            groups, x + q * l.x_panel, panel, 0, z + row * l.s.n + column, l.s.n, width, block > 0,
+            groups, x + q * l.x_panel, y, 0, z + row * l.s.n + column, l.s.n, width, block > 0,
             scales != nullptr ? scales + column : nullptr, now);
         now.at += now.lines * chunks * now.stride;
         if ((q + 1 - row_begin) * now.lines * chunks >= lines) now.lines = 0;
       }
+    }
+  }
+
+  /// Rows of one panel and weights packed before: all K blocks of `count` panels side by side from
+  /// p on, so that each is read once and in order. Lines are asked for 4 KB on, or 2 KB in each of
+  /// several panels: what the hardware foresees does not cover 400 ns. At M = 8, cold, 37 % (fp32)
+  /// to 75 % (bf16) are gained on a Xeon with AMX.
+  static void few_rows(const Layout& l, const Xp* x, const Yp* held, std::int64_t p,
+                       std::int64_t count, const float* scales, Z* z) noexcept {
+    const std::int64_t far = 4096 / lesser(count, 2), column = p * kNr,
+                       width = lesser(kNr, l.s.n - column);
+    const auto tile_of = count > 1 ? tile<E, 1, kSideBySide> : pick_tile<E, E::kRows>(l.s.m);
+    for (std::int64_t block = 0; block < l.k_blocks; ++block) {
+      const Yp* y = held + l.held(block, p);
+      const Ahead ahead{.at = reinterpret_cast<const std::byte*>(y) + far,
+                        .stride = kLine,
+                        .lines = l.y_far ? E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine : 0};
+      tile_of(blocks_of(l.depth(block), E::kGroup), x + block * l.x_panel, y, l.column(),
+              z + column, l.s.n, width, block > 0, scales != nullptr ? scales + column : nullptr,
+              ahead);
+    }
+  }
+
+  static void multiply_few(const Plan& plan, const Layout& l, const X* x, const Yp* held,
+                           const float* scales, Z* z) {
+    Xp* x_panels = static_cast<Xp*>(plan.workspace);
+    const std::int64_t side = l.s.m == 1 ? kSideBySide : 1, whole = l.s.n / kNr / side;
+#pragma omp parallel num_threads(plan.threads)
+    {
+#pragma omp for
+      for (std::int64_t block = 0; block < l.k_blocks; ++block)
+        pack_x(x + block * l.kc, l.s.k, l.s.m, l.depth(block), x_panels + block * l.x_panel);
+#pragma omp for schedule(guided)
+      for (std::int64_t i = 0; i < whole + l.columns - whole * side; ++i)
+        if (i < whole)
+          few_rows(l, x_panels, held, i * side, side, scales, z);
+        else
+          few_rows(l, x_panels, held, whole * side + i - whole, 1, scales, z);
     }
   }
 
@@ -391,10 +429,11 @@ struct Packed {
           pack_x(x + l.row(a) * l.s.k + block * l.kc, l.s.k, l.row(a + 1) - l.row(a),
                  l.depth(block), x_panels + (a - q) * l.x_panel);
         if (prepacked == nullptr)
-          pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, p_end, y_panels);
+          pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, p_end, y_panels, l.y_panel);
         compute(l, block, x_panels - q * l.x_panel,
-                prepacked == nullptr ? y_panels : prepacked + (block * l.columns + p) * l.y_panel,
-                nullptr, false, q, q_end, p, p_end, scales, z);
+                prepacked == nullptr ? y_panels : prepacked + l.held(block, p),
+                prepacked == nullptr ? l.y_panel : l.column(), nullptr, false, q, q_end, p, p_end,
+                scales, z);
       }
     }
   }
@@ -402,6 +441,8 @@ struct Packed {
   static void multiply(const Plan& plan, const Layout& l, const X* x, const Y* y,
                        const Yp* prepacked, const float* scales, Z* z) {
     if (l.row_parts > 0) return multiply_parts(plan, l, x, y, prepacked, scales, z);
+    if (prepacked != nullptr && l.panels == 1 && l.pass == l.k_blocks)
+      return multiply_few(plan, l, x, prepacked, scales, z);
     Xp* x_panels = static_cast<Xp*>(plan.workspace);
     std::byte* y_space = static_cast<std::byte*>(plan.workspace) + x_bytes(l);
     const std::int64_t row_tasks = blocks_of(l.panels, l.mc),
@@ -423,7 +464,7 @@ struct Packed {
           for (std::int64_t i = 0; i < (last - first) * column_tasks; ++i) {
             const std::int64_t block = first + i / column_tasks, p = i % column_tasks * l.nc;
             pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, lesser(p + l.nc, l.columns),
-                   y_panels + ((block - first) * l.columns + p) * l.y_panel);
+                   y_panels + ((block - first) * l.columns + p) * l.y_panel, l.y_panel);
           }
         }
 #pragma omp barrier
@@ -436,17 +477,18 @@ struct Packed {
             const Yp* panels;
             const void* next = nullptr;
             if (prepacked != nullptr) {
-              panels = prepacked + (block * l.columns + p) * l.y_panel;
-              if (more) next = panels + l.columns * l.y_panel;
+              panels = prepacked + l.held(block, p);
+              if (more) next = prepacked + l.held(block + 1, p);
             } else if (l.shared) {
               panels = y_panels + ((block - first) * l.columns + p) * l.y_panel;
               if (more) next = panels + l.columns * l.y_panel;
             } else {
-              pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, p_end, own);
+              pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, p_end, own, l.y_panel);
               panels = own;
               if (more) next = y + (block + 1) * l.kc * l.s.n + p * kNr;
             }
-            compute(l, block, x_panels + (block - first) * l.panels * l.x_panel, panels, next,
+            compute(l, block, x_panels + (block - first) * l.panels * l.x_panel, panels,
+                    prepacked == nullptr ? l.y_panel : l.column(), next,
                     prepacked == nullptr && !l.shared, q, q_end, p, p_end, scales, z);
           }
         }
@@ -469,7 +511,7 @@ struct Packed {
     for (std::int64_t i = 0; i < l.k_blocks * column_tasks; ++i) {
       const std::int64_t block = i / column_tasks, p = i % column_tasks * l.nc;
       pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, lesser(p + l.nc, l.columns),
-             static_cast<Yp*>(packed) + (block * l.columns + p) * l.y_panel);
+             static_cast<Yp*>(packed) + l.held(block, p), l.column());
     }
   }
   static void run_packed(const Plan& plan, const X* x, const void* packed, const float* scales,
