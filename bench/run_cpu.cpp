@@ -98,6 +98,14 @@ Window around(const Window& before, const Window& after) {
           std::min(before.memory_bytes_per_s, after.memory_bytes_per_s)};
 }
 
+/// Bytes/s; NaN if the problem does not offer it.
+double own_memory_rate(kernels::Problem& problem) {
+  const auto start = std::chrono::steady_clock::now();
+  const double bytes = problem.read_own_memory();
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  return bytes > 0 ? bytes / time.count() : kernels::kUnknown;
+}
+
 }  // namespace
 
 void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
@@ -161,6 +169,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   set_counter(state, "dispatch_per_cycle", beside.dispatch_per_cycle);
   set_counter(state, "cpu_wait", waited / (all.count() * threads));
   set_counter(state, "memory_window_bytes_per_s", beside.memory_bytes_per_s);
+  set_counter(state, "own_memory_bytes_per_s", own_memory_rate(problem));
   state.SetLabel(base_label(problem, false));
 }
 

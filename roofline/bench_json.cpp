@@ -388,9 +388,12 @@ class Reader {
   }
 
   static Surroundings read_surroundings(const RowReader& row) {
-    return {row.positive_number("clock_hz"), row.positive_number("issue_per_cycle"),
-            row.positive_number("dispatch_per_cycle"), row.optional_number("cpu_wait"),
-            row.positive_number("memory_window_bytes_per_s")};
+    return {row.positive_number("clock_hz"),
+            row.positive_number("issue_per_cycle"),
+            row.positive_number("dispatch_per_cycle"),
+            row.optional_number("cpu_wait"),
+            row.positive_number("memory_window_bytes_per_s"),
+            row.positive_number("own_memory_bytes_per_s")};
   }
 
   static int read_attempt(const RowReader& row) {

@@ -26,7 +26,8 @@ struct Surroundings {
   double issue_per_cycle = kUnknownNumber;     ///< independent multiplies, on the worst core
   double dispatch_per_cycle = kUnknownNumber;  ///< multiplies and adds, mean of the cores
   double cpu_wait = kUnknownNumber;  ///< share of the threads' time that other processes took
-  double memory_bytes_per_s = kUnknownNumber;  ///< of all threads, for rows that cross DRAM
+  double memory_bytes_per_s = kUnknownNumber;      ///< of all threads, for rows that cross DRAM
+  double own_memory_bytes_per_s = kUnknownNumber;  ///< the same of the memory that the row reads
 };
 
 /// One benchmark: all `run_type: iteration` rows of the same name, device, attempt and `roof_of`

@@ -106,10 +106,13 @@ class Beside {
   Beside() = default;
   Beside(const Benchmark& row, const ProbesBeside& probes) : row_(&row) {
     if (const auto found = probes.find(row.source); found != probes.end()) probes_ = found->second;
-    memory_ = rate(&Benchmark::bytes, [](const Benchmark& probe) { return probe.bytes > 0; });
+    memory_ = own_memory(row);
+    if (std::isnan(memory_.value))
+      memory_ = rate(&Benchmark::bytes, [](const Benchmark& probe) { return probe.bytes > 0; });
   }
 
-  /// Bytes/s of the main memory, by its fastest probe. Unknown without one.
+  /// Bytes/s of the main memory, of the row's own where its program has read that, else by the
+  /// fastest probe. Unknown without one.
   const Rate& memory() const { return memory_; }
   /// FLOP/s of the unit that `roof` is of.
   Rate compute(const Ceiling* roof) const {
@@ -120,6 +123,21 @@ class Beside {
   }
 
  private:
+  /// By the bytes that the memory would have brought in a sample's time.
+  static Rate own_memory(const Benchmark& row) {
+    std::vector<double> bytes;
+    for (std::size_t i = 0; i < row.beside.size(); ++i) {
+      const bool counts = !row.quiet() || i >= row.quiet_at.size() || row.quiet_at[i];
+      const double could = row.lived_times_s[i] * row.beside[i].own_memory_bytes_per_s;
+      if (counts && !std::isnan(could)) bytes.push_back(could);
+    }
+    if (bytes.empty()) return {};
+    const double middle = median(bytes);
+    const auto interval = median_interval(bytes);
+    const double most = interval ? interval->second : *std::max_element(bytes.begin(), bytes.end());
+    return {middle / median(row.times_s), most / middle};
+  }
+
   /// In the pairs of samples that are quiet on both sides; unknown if they are too few.
   template <class Serves>
   Rate rate(double Benchmark::*work, const Serves& serves) const {

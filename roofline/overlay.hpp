@@ -45,7 +45,8 @@ struct Point {
 ///
 /// Where a probe of the main memory or of the peak was measured beside the row
 /// (Benchmark::roof_of), in the same file, its rate in the pairs of samples that are quiet on both
-/// sides stands in for the ceiling.
+/// sides stands in for the ceiling. Before it comes the rate at which the row's own memory was read
+/// beside its samples.
 ///
 /// The parts of a program run one after another: its t_lower_s and t_upper_s are the sums of
 /// theirs.

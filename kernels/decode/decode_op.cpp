@@ -7,6 +7,7 @@
 #include "kernels/decode/decode_stack.hpp"
 #include "kernels/decode/decode_verify.hpp"
 #include "kernels/registry.hpp"
+#include "kernels/stream/stream.hpp"
 
 namespace kernels::decode {
 namespace {
@@ -113,6 +114,13 @@ class Decode final : public Problem {
 
   /// All weights and the whole cache are read in turn, once a step.
   double working_set_bytes() const override { return cost().bytes; }
+
+  double read_own_memory() override {
+    for (const KernelInfo& info : all_kernels())
+      if (info.op == "stream" && !info.gpu() && missing(info.needs).empty())
+        return stack_.read_memory(static_cast<const stream::Kernel*>(info.table)->read);
+    return 0;
+  }
 
   std::pair<std::string, std::string> exec_unit() const override {
     return {kernel_.exec_unit, product_roof()};
