@@ -33,7 +33,9 @@ struct ElementBytes {
 /// One variant: registered kernels by name.
 struct Kernel {
   const char* exec_unit;
-  const char* matmul;  ///< on weights packed before (pack:pre) where it has that
+  /// On weights packed before (pack:pre) where it has that; the first that does the step's
+  /// products.
+  std::array<const char*, 2> matmul;
   const char* attention_bf16;
   /// The first that this CPU can run.
   std::array<const char*, 2> attention_s8;

@@ -7,7 +7,7 @@
 namespace kernels::decode {
 
 extern const Kernel amx = {.exec_unit = "amx",
-                           .matmul = "amx_tiled",
+                           .matmul = {"amx_split", "amx_tiled"},
                            .attention_bf16 = "avx512_split",
                            .attention_s8 = {"avx512_vnni"}};
 

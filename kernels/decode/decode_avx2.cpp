@@ -8,7 +8,7 @@
 namespace kernels::decode {
 
 extern const Kernel avx2 = {.exec_unit = "simd-avx2",
-                            .matmul = "avx2_packed",
+                            .matmul = {"avx2_packed"},
                             .attention_bf16 = "avx2_split",
                             .attention_s8 = {"avx2_int8"}};
 

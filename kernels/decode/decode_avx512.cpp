@@ -6,7 +6,7 @@
 namespace kernels::decode {
 
 extern const Kernel avx512 = {.exec_unit = "simd-avx512",
-                              .matmul = "avx512_packed",
+                              .matmul = {"avx512_packed"},
                               .attention_bf16 = "avx512_split",
                               .attention_s8 = {"avx512_vnni", "avx512_split"}};
 

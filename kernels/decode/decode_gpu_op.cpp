@@ -160,7 +160,8 @@ class GpuDecode final : public cuda::GpuProblem {
     const auto product = [&](const Memory& in, const Memory& out) {
       const matmul::Shape m = decode::product(s, stage);
       return check_product<W>(s, stage, layer, stack_.template copy<bf16>(in, m.k).data(),
-                              stack_.template copy<float>(out, m.n).data(), omp_get_max_threads());
+                              stack_.template copy<float>(out, m.n).data(), 0,
+                              omp_get_max_threads());
     };
     return check_stage(stack_, stage, product, [&] { return check_attended(layer); });
   }

@@ -6,7 +6,7 @@
 namespace kernels::decode {
 
 extern const Kernel neon = {.exec_unit = "simd-neon",
-                            .matmul = "neon_packed",
+                            .matmul = {"neon_packed"},
                             .attention_bf16 = "neon_split",
                             .attention_s8 = {"neon_split"}};
 

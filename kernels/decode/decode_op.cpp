@@ -22,15 +22,37 @@ const KernelInfo& registered(std::string_view op, std::string_view variant) {
 struct Choice {
   const KernelInfo *product, *attend;
 };
+/// A kernel's own operation says what it does.
+bool does(const KernelInfo& info, const Case& c) { return operation_of(info).supports(info, c); }
+
+/// Whether a matmul does all products of a step, on weights packed before or as they lie.
+bool does_products(const KernelInfo& info, const Case& c) {
+  const Shape s = shape_of(c);
+  const auto text = [](std::int64_t n) { return std::to_string(n); };
+  for (const Stage stage : {kQkv, kOut, kMlpUp, kMlpDown, kHead}) {
+    const matmul::Shape m = product(s, stage);
+    if (m.n == 0) continue;
+    Case plain{.dtype = c.dtype,
+               .keys = {{"M", text(m.m)}, {"N", text(m.n)}, {"K", text(m.k)}},
+               .threads = c.threads};
+    Case packed = plain;
+    packed.keys.emplace_back("pack", "pre");
+    if (!does(info, packed) && !does(info, plain)) return false;
+  }
+  return true;
+}
+
 Choice choose(const Kernel& kernel, const Case& c) {
+  const KernelInfo* product = &registered("matmul", kernel.matmul[0]);
+  if (kernel.matmul[1] != nullptr && !does_products(*product, c))
+    product = &registered("matmul", kernel.matmul[1]);
   const KernelInfo* attend = &registered("attention", kernel.attention_bf16);
   if (kv_of(c) == "s8") {
-    const auto& [best, other] = kernel.attention_s8;
-    attend = &registered("attention", best);
-    if (other != nullptr && !missing(attend->needs).empty())
-      attend = &registered("attention", other);
+    attend = &registered("attention", kernel.attention_s8[0]);
+    if (kernel.attention_s8[1] != nullptr && !missing(attend->needs).empty())
+      attend = &registered("attention", kernel.attention_s8[1]);
   }
-  return {&registered("matmul", kernel.matmul), attend};
+  return {product, attend};
 }
 
 template <class W>
@@ -185,7 +207,8 @@ class Decode final : public Problem {
   std::string check(Stage stage, std::int64_t layer) const {
     const Shape& s = stack_.shape();
     const auto product = [&](const Buffer<bf16>& in, const Buffer<float>& out) {
-      return check_product<W>(s, stage, layer, in.data(), out.data(), case_.threads);
+      return check_product<W>(s, stage, layer, in.data(), out.data(),
+                              kScaled<W> ? calls_.matmul->bf16_s8_rounding : 0, case_.threads);
     };
     return check_stage(stack_, stage, product, [&] { return check_attended(layer); });
   }
@@ -220,9 +243,6 @@ class Decode final : public Problem {
   std::function<void(std::size_t)> done_;
 };
 
-/// A kernel's own operation says what it does.
-bool does(const KernelInfo& info, const Case& c) { return operation_of(info).supports(info, c); }
-
 bool supports(const KernelInfo& info, const Case& c) {
   const auto& kernel = *static_cast<const Kernel*>(info.table);
   const Shape s = shape_of(c);
@@ -230,15 +250,8 @@ bool supports(const KernelInfo& info, const Case& c) {
   const double flops =
       dispatch(c, [&]<class W, class C>() { return cost(s, kElement<W, C>).flops; });
   if (kernel.max_flops > 0 && flops > kernel.max_flops) return false;
+  if (!does_products(*choice.product, c)) return false;
   const auto text = [](std::int64_t n) { return std::to_string(n); };
-  for (const Stage stage : {kQkv, kOut, kMlpUp, kMlpDown, kHead}) {
-    const matmul::Shape m = product(s, stage);
-    if (m.n > 0 &&
-        !does(*choice.product, {.dtype = c.dtype,
-                                .keys = {{"M", text(m.m)}, {"N", text(m.n)}, {"K", text(m.k)}},
-                                .threads = c.threads}))
-      return false;
-  }
   return does(*choice.attend, {.dtype = kv_of(c),
                                .keys = {{"batch", text(s.batch)},
                                         {"context", text(s.context)},

@@ -6,7 +6,7 @@
 namespace kernels::decode {
 
 extern const Kernel portable = {.exec_unit = "simd-baseline",
-                                .matmul = "blocked",
+                                .matmul = {"blocked"},
                                 .attention_bf16 = "online",
                                 .attention_s8 = {"online"},
                                 .max_flops = 1e8};

@@ -46,28 +46,34 @@ inline std::string difference(Stage stage, std::int64_t layer, std::int64_t b, s
 
 /// Checks one product: sums in double of the values that the kernel was given. Columns and rows are
 /// sampled where there are many. Rounding in fp32 walks randomly over K steps; three deviations and
-/// some are allowed, which is less than the mean product. Empty when right.
+/// some are allowed, which is less than the mean product. So does what the kernel rounds of its
+/// inputs, by up to `rounding` of a row's largest. Empty when right.
 template <class W>
 std::string check_product(const Shape& s, Stage stage, std::int64_t layer, const bf16* in,
-                          const float* out, int threads) {
+                          const float* out, double rounding, int threads) {
   const matmul::Shape m = product(s, stage);
   const auto rows = sample(m.m, 4), columns = sample(m.n, 128);
   std::string wrong;
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    Doubles sums(rows.size()), magnitudes(rows.size());
+    Doubles sums(rows.size()), magnitudes(rows.size()), largest(rows.size());
+    double squares = 0;
     for (std::int64_t k = 0; k < m.k; ++k) {
       const double w = weight_value<W>(layer, stage, m, k, columns[c]);
+      squares += w * w;
       for (std::size_t r = 0; r < rows.size(); ++r) {
-        const double term = static_cast<double>(in[rows[r] * m.k + k]) * w;
-        sums[r] += term;
-        magnitudes[r] += std::abs(term);
+        const auto x = static_cast<double>(in[rows[r] * m.k + k]);
+        sums[r] += x * w;
+        magnitudes[r] += std::abs(x * w);
+        largest[r] = std::max(largest[r], std::abs(x));
       }
     }
     const double share = 0x1p-24 * (3 * std::sqrt(static_cast<double>(m.k)) + 4);
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const double got = out[rows[r] * m.n + columns[c]];
-      if (std::abs(got - sums[r]) <= share * magnitudes[r]) continue;
+      if (std::abs(got - sums[r]) <=
+          share * magnitudes[r] + 3 * rounding * largest[r] * std::sqrt(squares))
+        continue;
 #pragma omp critical(decode_oracle)
       wrong = difference(stage, layer, rows[r], columns[c], got, sums[r]);
     }

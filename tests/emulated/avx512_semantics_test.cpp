@@ -61,6 +61,12 @@ TEST(Avx512Semantics, ConversionsRoundToTheNearestAndKeepTheSign) {
   const __m512i r = _mm512_cvtps_epi32(_mm512_loadu_ps(x));
   const int expected[] = {0, 2, 2, 0, -2, 2, 32767, -3};
   for (int i = 0; i < 8; ++i) EXPECT_EQ(lane<std::int32_t>(r, i), expected[i]) << i;
+  const __m512i shifted = _mm512_srai_epi32(r, 1);
+  EXPECT_EQ(lane<std::int32_t>(shifted, 4), -1);
+  EXPECT_EQ(lane<std::int32_t>(shifted, 7), -2);
+  const __m128i low_bytes = _mm512_cvtepi32_epi8(r);
+  EXPECT_EQ(lane<std::int8_t>(low_bytes, 6), -1);
+  EXPECT_EQ(lane<std::int8_t>(low_bytes, 7), -3);
   std::int8_t bytes[32] = {1, -128, 127};
   bytes[31] = -7;
   const __m512i words =

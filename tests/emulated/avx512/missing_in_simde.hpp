@@ -30,6 +30,12 @@ inline __m512i cvtepi8_epi32(__m128i v) { return convert<signed char, int, 16, _
 inline __m512i cvtepu16_epi32(__m256i v) { return convert<unsigned short, int, 16, __m512i>(v); }
 inline __m512 cvtepi32_ps(__m512i v) { return convert<int, float, 16, __m512>(v); }
 inline __m256i cvtepi32_epi16(__m512i v) { return convert<int, short, 16, __m256i>(v); }
+inline __m128i cvtepi32_epi8(__m512i v) { return convert<int, signed char, 16, __m128i>(v); }
+/// With copies of the sign from the left.
+inline __m512i srai_epi32(__m512i v, int n) {
+  using Lanes = Vector<int, 16>::Type;
+  return bits<__m512i>(bits<Lanes>(v) >> n);
+}
 /// To the nearest, ties to even, as the AVX instruction.
 inline __m512i cvtps_epi32(__m512 v) {
   __m256 halves[2];
@@ -75,6 +81,8 @@ inline Lane reduce_max(V v) {
 #define _mm512_cvtepu16_epi32(v) emulated::cvtepu16_epi32(v)
 #define _mm512_cvtepi32_ps(v) emulated::cvtepi32_ps(v)
 #define _mm512_cvtps_epi32(v) emulated::cvtps_epi32(v)
+#define _mm512_cvtepi32_epi8(v) emulated::cvtepi32_epi8(v)
+#define _mm512_srai_epi32(v, n) emulated::srai_epi32(v, n)
 #define _mm512_cvtepi32_epi16(v) emulated::cvtepi32_epi16(v)
 #define _mm512_alignr_epi32(high, low, n) emulated::alignr_epi32(high, low, n)
 #define _mm512_extractf32x8_ps(v, half) emulated::extractf32x8_ps(v, half)

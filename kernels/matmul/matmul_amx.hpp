@@ -1,0 +1,470 @@
+// Matmul on AMX tiles, written once over an engine: see matmul_amx_tiled.cpp.
+#pragma once
+
+#include <omp.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "kernels/matmul/matmul_avx512_bf16.hpp"
+#include "kernels/matmul/matmul_avx512_vnni.hpp"
+#include "kernels/simd/amx.hpp"
+
+namespace kernels::matmul {
+namespace {
+
+constexpr int kSide = 32, kHalf = Amx::kRows;    ///< columns of a panel and most rows; of a tile
+constexpr int kGroupBytes = 2 * Amx::kRowBytes;  ///< what one sum takes of K, for all columns
+constexpr int kStepBytes = kHalf * kGroupBytes;  ///< 64 bytes of K, for all columns
+constexpr int kDepth = 16;                       ///< steps of a panel: 32 KB, to stay in L1
+/// Bytes by which lines of weights that are read once are asked for. 2 KB, 16 to 32 KB: 6 to 12 %
+/// slower at M = 1 to 32, cold.
+constexpr int kAhead = 6144;
+
+/// Adds rows of `sums`, kSide apart, times scales where given, to Z or replaces it.
+template <class Z>
+void put_rows(const Z* sums, Z* z, std::int64_t ldz, std::int64_t rows, std::int64_t width,
+              bool accumulate, const float* scales) {
+  for (std::int64_t r = 0; r < rows; ++r, sums += kSide, z += ldz)
+    for (std::int64_t j = 0; j < width; ++j) {
+      Z sum = sums[j];
+      if constexpr (std::is_same_v<Z, float>) sum *= scales != nullptr ? scales[j] : 1.0f;
+      z[j] = accumulate ? z[j] + sum : sum;
+    }
+}
+
+template <class YT>
+struct Bf16Tiles : Bf16Engine<YT> {
+  using Held = YT;  ///< element of weights packed before
+  static void product_04() { _tile_dpbf16ps(0, 6, 4); }
+  static void product_15() { _tile_dpbf16ps(1, 6, 5); }
+  static void product_24() { _tile_dpbf16ps(2, 7, 4); }
+  static void product_35() { _tile_dpbf16ps(3, 7, 5); }
+};
+
+/// Weights packed before stay bytes, two rows of 32 a group, and are widened as they are used.
+struct Bf16Int8Tiles : Bf16Tiles<std::int8_t> {
+  static void hold(const Y* y, std::int64_t ldy, Held* out) {
+    std::memcpy(out, y, kSide);
+    std::memcpy(out + kSide, y + ldy, kSide);
+  }
+  /// One step. Whole numbers up to 128 have the same upper half in fp32 and nothing in the lower.
+  static void widen(const Held* held, Yp* out) {
+    const auto floats = [](const Held* p) { return _mm512_castps_si512(Avx512::F32::load(p)); };
+    const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+    const auto pair = [&](__m512i low, __m512i high) {
+      return _mm512_ternarylogic_epi32(_mm512_srli_epi32(low, 16), high, upper, 0xf8);
+    };
+#pragma GCC unroll 4
+    for (int g = 0; g < kHalf; ++g, held += 2 * kSide) {
+      __builtin_prefetch(held + kAhead, 0, 2);
+      for (int half = 0; half < kSide; half += kHalf, out += 2 * kHalf)
+        _mm512_storeu_si512(out, pair(floats(held + half), floats(held + kSide + half)));
+    }
+  }
+};
+
+struct Int8Unsigned : Int8Vnni<std::uint8_t> {
+  using Held = Y;
+  static void product_04() { _tile_dpbusd(0, 6, 4); }
+  static void product_15() { _tile_dpbusd(1, 6, 5); }
+  static void product_24() { _tile_dpbusd(2, 7, 4); }
+  static void product_35() { _tile_dpbusd(3, 7, 5); }
+};
+
+/// Signed times signed as it is, so that a panel of Y needs no header.
+struct Int8Signed : Int8Vnni<std::uint8_t> {
+  using X = std::int8_t;
+  using Held = Y;
+  static void product_04() { _tile_dpbssd(0, 6, 4); }
+  static void product_15() { _tile_dpbssd(1, 6, 5); }
+  static void product_24() { _tile_dpbssd(2, 7, 4); }
+  static void product_35() { _tile_dpbssd(3, 7, 5); }
+};
+
+/// Steps of Y where they lie, one after the other. Beside each, `lines` lines from `ahead` on are
+/// asked for.
+struct InPlace {
+  const std::byte *at, *ahead;
+  std::int64_t lines;
+
+  const std::byte* next() {
+    for (std::int64_t i = 0; i < lines; ++i, ahead += 64) __builtin_prefetch(ahead, 0, 2);
+    at += kStepBytes;
+    return at - kStepBytes;
+  }
+};
+
+/// Steps of Y that are widened two steps before they are needed, beside the products of others, so
+/// that main memory never waits. `space` has room for `places` steps, a power of two.
+template <class E>
+struct Widened {
+  using Held = typename E::Held;
+  using Panel = typename E::Yp;
+  static constexpr std::int64_t kStep = kStepBytes / sizeof(Panel);  ///< elements
+  const Held* held;
+  Panel* space;
+  std::int64_t places, left;  ///< `left` steps are to be widened
+  std::int64_t made = 0, used = 0;
+
+  Widened(const Held* from, Panel* to, std::int64_t room, std::int64_t steps)
+      : held(from), space(to), places(room), left(steps) {
+    make();
+    make();
+  }
+  void make() {
+    if (left == 0) return;
+    E::widen(held, space + made % places * kStep);
+    held += kStep;
+    ++made, --left;
+  }
+  const std::byte* next() {
+    make();
+    Amx::memory_fence();
+    return reinterpret_cast<const std::byte*>(space + used++ % places * kStep);
+  }
+};
+
+template <class E>
+struct Tiled {
+  using X = typename E::X;
+  using Y = typename E::Y;
+  using Z = typename E::Z;
+  using Panel = typename E::Yp;
+  using Held = typename E::Held;
+  static constexpr std::int64_t kStep = Amx::kRowBytes / sizeof(X);  ///< of K
+  static constexpr std::int64_t kPanel = kDepth * kStepBytes / sizeof(Panel);
+  static constexpr std::int64_t kRowsAtATime = 3 * kSide;
+  static constexpr std::int64_t kStepElements = kStepBytes / sizeof(Panel);
+  static constexpr bool kWidens = !std::is_same_v<Panel, Held>;
+
+  /// What follows from shape, caches and threads. A panel is 32 columns by kDepth steps of K.
+  struct Layout {
+    Shape s;
+    std::int64_t columns, depths;  ///< panels across and down Y
+    std::int64_t all_steps;        ///< of K
+    std::int64_t nc, pass;         ///< a task's panels across, and down at a time
+    std::int64_t row_tasks, column_tasks;
+
+    std::int64_t row(std::int64_t task) const {
+      return lesser(s.m, task * round_up(blocks_of(s.m, row_tasks), kSide));
+    }
+    std::int64_t column(std::int64_t task) const { return task * columns / column_tasks; }
+    std::int64_t steps(std::int64_t depth) const {
+      return lesser(kDepth, all_steps - depth * kDepth);
+    }
+    /// Where a panel that was packed before begins: all depths of 32 columns, then the next 32.
+    std::int64_t held(std::int64_t column, std::int64_t depth) const {
+      return (column * all_steps + depth * kDepth) * kStepElements;
+    }
+  };
+
+  static Layout layout(const Plan& plan) {
+    const Shape& s = plan.shape;
+    const std::int64_t l2 = plan.caches.l2 > 0 ? plan.caches.l2 : 2 << 20;
+    constexpr std::int64_t kPanelBytes = kDepth * kStepBytes;
+    Layout l{.s = s};
+    l.columns = blocks_of(s.n, kSide);
+    l.all_steps = blocks_of(s.k, kStep);
+    l.depths = blocks_of(l.all_steps, kDepth);
+    // Half of L2 for Y. Eight times as deep as wide: a pass reads X in 2 bytes, and reads and
+    // writes Z in 8, for as many columns as a panel has steps of K.
+    l.pass = lesser(l.depths, greater(1, l2 / 2 / kPanelBytes / 8));
+    const std::int64_t nc_most = greater(1, l2 / 2 / (kPanelBytes * l.pass));
+    l.column_tasks = lesser(l.columns, round_up(blocks_of(l.columns, nc_most), plan.threads));
+    l.nc = blocks_of(l.columns, l.column_tasks);
+    l.row_tasks = lesser(blocks_of(s.m, kSide), blocks_of(plan.threads, l.column_tasks));
+    return l;
+  }
+
+  static std::int64_t own_bytes(const Layout& l) {
+    return l.nc * l.pass * kPanel * std::int64_t{sizeof(Panel)};
+  }
+  /// X of 17 to 32 rows, packed because rows a page apart share a set of L1: 10 % at M = 32 in
+  /// bf16.
+  static std::int64_t x_bytes(const Layout& l) {
+    return l.s.m <= kHalf || l.s.m > kSide ? 0
+                                           : round_up(l.all_steps * l.s.m * Amx::kRowBytes, 4096);
+  }
+  static std::int64_t workspace_bytes(const Plan& plan) {
+    const Layout l = layout(plan);
+    return x_bytes(l) + plan.threads * own_bytes(l);
+  }
+  static Tiles tiles(const Plan& plan, bool prepacked) {
+    const Layout l = layout(plan);
+    if (prepacked && l.s.m <= kSide) {
+      const Tile sums{kSide, kSide, l.all_steps * kStep};
+      return {.l1 = sums,
+              .l2 = sums,
+              .l3 = {kSide, l.nc * kSide, l.all_steps * kStep},
+              .y_packed = sizeof(Held),
+              .y_prepacked = true};
+    }
+    return {.l1 = {kSide, kSide, kDepth * kStep},
+            .l2 = {kRowsAtATime, kSide, kDepth * kStep},
+            .l3 = {l.row(1), l.nc * kSide, l.pass * kDepth * kStep},
+            .y_packed = prepacked ? int{sizeof(Held)} : int{sizeof(Panel)},
+            .y_prepacked = prepacked};
+  }
+
+  /// Packs a panel by `one(y, ldy, out)`, which takes kGroup rows of 32 columns to `group`
+  /// elements.
+  template <class Out, class One>
+  static void pack_panel(const Layout& l, const Y* y, std::int64_t p, std::int64_t depth, Out* out,
+                         std::int64_t group, One one) {
+    const std::int64_t column = p * kSide, width = lesser(kSide, l.s.n - column);
+    const std::int64_t first = depth * kDepth * kStep;
+    for (std::int64_t k = first; k < first + l.steps(depth) * kStep; k += E::kGroup, out += group) {
+      const Y* from = y + k * l.s.n + column;
+      if (width == kSide && k + E::kGroup <= l.s.k) {
+        one(from, l.s.n, out);
+      } else {
+        Y edge[E::kGroup * kSide] = {};
+        for (std::int64_t i = 0; i < E::kGroup && k + i < l.s.k; ++i)
+          for (std::int64_t j = 0; j < width; ++j) edge[i * kSide + j] = from[i * l.s.n + j];
+        one(edge, kSide, out);
+      }
+    }
+  }
+  static void pack_panel(const Layout& l, const Y* y, std::int64_t p, std::int64_t depth,
+                         Panel* out) {
+    pack_panel(l, y, p, depth, out, kGroupBytes / sizeof(Panel),
+               [](const Y* from, std::int64_t ldy, Panel* to) { E::pack_y(from, ldy, to, to); });
+  }
+  static void hold_panel(const Layout& l, const Y* y, std::int64_t p, std::int64_t depth,
+                         Held* out) {
+    if constexpr (kWidens)
+      pack_panel(l, y, p, depth, out, kGroupBytes / sizeof(Panel), E::hold);
+    else
+      pack_panel(l, y, p, depth, out);
+  }
+
+  /// Adds `steps` steps to the sums in tiles 0 and 1, and 2 and 3 below them if kTall. Each asks
+  /// for two rows of Z, if `z` is not null.
+  template <bool kTall, class Source>
+  static void add_steps(std::int64_t steps, const X* x, std::int64_t ldx, std::int64_t x_step,
+                        Source& source, const Z* z, std::int64_t ldz) {
+    const std::int64_t row_bytes = ldx * std::int64_t{sizeof(X)};
+    for (; steps > 0; --steps, x += x_step) {
+      const std::byte* y = source.next();
+      _tile_loadd(4, y, kGroupBytes);
+      _tile_loadd(6, x, row_bytes);
+      E::product_04();
+      _tile_loadd(5, y + Amx::kRowBytes, kGroupBytes);
+      E::product_15();
+      if constexpr (kTall) {
+        _tile_loadd(7, x + kHalf * ldx, row_bytes);
+        E::product_24();
+        E::product_35();
+        for (int r = 0; r < 2 && z != nullptr; ++r, z += ldz) {
+          __builtin_prefetch(z, 1);
+          __builtin_prefetch(z + kHalf, 1);
+        }
+      }
+    }
+  }
+
+  /// Adds steps [first, first + steps) with rows of X where they lie.
+  template <bool kTall, class Source>
+  static void add_from_rows(const Layout& l, std::int64_t first, std::int64_t steps,
+                            std::int64_t rows, const X* x, Source& source, const Z* z) {
+    const std::int64_t whole = lesser(steps, l.s.k / kStep - first);
+    add_steps<kTall>(whole, x + first * kStep, l.s.k, kStep, source, z, l.s.n);
+    if (whole == steps) return;
+    // The end of K: rows of X go on with what is no part of the product.
+    alignas(64) X edge[kSide * kStep] = {};
+    pack_x(l, first + whole, rows, x, edge);
+    Amx::memory_fence();
+    add_steps<kTall>(1, edge, kStep, 0, source, nullptr, l.s.n);
+  }
+
+  /// One step of `rows` rows of X, each 64 bytes behind the one before, zeros beyond K.
+  static void pack_x(const Layout& l, std::int64_t step, std::int64_t rows, const X* x, X* out) {
+    const std::int64_t k = step * kStep, depth = lesser(kStep, l.s.k - k);
+    for (std::int64_t r = 0; r < rows; ++r, out += kStep) {
+      std::memset(out, 0, Amx::kRowBytes);
+      std::memcpy(out, x + r * l.s.k + k, static_cast<std::size_t>(depth) * sizeof(X));
+    }
+  }
+
+  /// The sums of up to 32 rows of 32 columns: `add()` adds to them in their tiles, and `z` is at
+  /// the first.
+  template <bool kTall, class Add>
+  static void sums(std::int64_t rows, std::int64_t width, bool accumulate, const float* scales,
+                   Z* z, std::int64_t ldz, Add add) {
+    const bool in_place = width == kSide && scales == nullptr;
+    const std::int64_t z_row_bytes = ldz * std::int64_t{sizeof(Z)};
+    if (in_place && accumulate) {
+      _tile_loadd(0, z, z_row_bytes);
+      _tile_loadd(1, z + kHalf, z_row_bytes);
+      if constexpr (kTall) {
+        _tile_loadd(2, z + kHalf * ldz, z_row_bytes);
+        _tile_loadd(3, z + kHalf * ldz + kHalf, z_row_bytes);
+      }
+    } else {
+      _tile_zero(0);
+      _tile_zero(1);
+      _tile_zero(2);
+      _tile_zero(3);
+    }
+    add();
+
+    alignas(64) Z kept[kSide * kSide];
+    Z* const to = in_place ? z : kept;
+    const std::int64_t ld = in_place ? ldz : kSide, row_bytes = ld * std::int64_t{sizeof(Z)};
+    _tile_stored(0, to, row_bytes);
+    _tile_stored(1, to + kHalf, row_bytes);
+    if constexpr (kTall) {
+      _tile_stored(2, to + kHalf * ld, row_bytes);
+      _tile_stored(3, to + kHalf * ld + kHalf, row_bytes);
+    }
+    Amx::memory_fence();
+    if (!in_place) put_rows(kept, z, ldz, rows, width, accumulate, scales);
+  }
+
+  /// sums() of rows from `row` on and the columns of panel p; `add` takes whether they are more
+  /// than one tile has.
+  template <class Add>
+  static void sums_of(const Layout& l, std::int64_t row, std::int64_t rows, std::int64_t p,
+                      bool accumulate, const float* scales, Z* z, Add add) {
+    const std::int64_t column = p * kSide, width = lesser(kSide, l.s.n - column);
+    const float* with = scales != nullptr ? scales + column : nullptr;
+    z += row * l.s.n + column;
+    if (rows > kHalf)
+      sums<true>(rows, width, accumulate, with, z, l.s.n, [&] { add(std::true_type(), z); });
+    else
+      sums<false>(rows, width, accumulate, with, z, l.s.n, [&] { add(std::false_type(), z); });
+  }
+
+  /// Up to 32 rows: the weights of a task's columns are one stream, and sums stay in their tiles.
+  /// `steps_of_x`, for more than one tile has: all steps, as pack_x() makes them.
+  static void few_rows(const Layout& l, std::int64_t p_begin, std::int64_t p_end, const X* x,
+                       const X* steps_of_x, const Held* held, const float* scales, Z* z,
+                       Panel* own) {
+    const Held* from = held + l.held(p_begin, 0);
+    const auto columns = [&](auto source) {
+      for (std::int64_t p = p_begin; p < p_end; ++p)
+        sums_of(l, 0, l.s.m, p, false, scales, z, [&](auto tall, const Z*) {
+          if constexpr (tall)
+            add_steps<true>(l.all_steps, steps_of_x, kStep, l.s.m * kStep, source, nullptr, 0);
+          else
+            add_from_rows<false>(l, 0, l.all_steps, l.s.m, x, source, nullptr);
+        });
+    };
+    if constexpr (kWidens) {
+      constexpr std::int64_t kPlaces = 4;  // 8 KB, which stay in L1
+      columns(Widened<E>(from, own, kPlaces, (p_end - p_begin) * l.all_steps));
+    } else {
+      const auto* at = reinterpret_cast<const std::byte*>(from);
+      columns(InPlace{at, at + kAhead, kStepBytes / 64});
+    }
+  }
+
+  /// One pass over K for a task's rows and columns of Z. `own` are its panels, packed or widened.
+  static void task(const Layout& l, std::int64_t pass, std::int64_t m_begin, std::int64_t m_end,
+                   std::int64_t p_begin, std::int64_t p_end, const X* x, const Y* y,
+                   const Held* held, const float* scales, Z* z, Panel* own) {
+    std::int64_t configured = kSide;
+    const bool once = m_end - m_begin <= kRowsAtATime;  // then one panel's place does, in L1
+    for (std::int64_t m = m_begin; m < m_end; m += kRowsAtATime)
+      for (std::int64_t d = pass; d < lesser(pass + l.pass, l.depths); ++d)
+        for (std::int64_t p = p_begin; p < p_end; ++p) {
+          const Held* from = held == nullptr ? nullptr : held + l.held(p, d);
+          Panel* slot = own + (once ? 0 : ((d - pass) * l.nc + p - p_begin) * kPanel);
+          const Panel* panel = slot;
+          const std::int64_t row_blocks = blocks_of(lesser(kRowsAtATime, m_end - m), kSide);
+          InPlace in_place{.at = nullptr, .ahead = nullptr, .lines = 0};
+          if (from == nullptr) {
+            if (m == m_begin) pack_panel(l, y, p, d, slot);
+          } else if constexpr (!kWidens) {
+            panel = from;
+            if (m == m_begin && p + 1 < p_end) {
+              in_place.ahead = reinterpret_cast<const std::byte*>(held + l.held(p + 1, d));
+              in_place.lines = blocks_of(kStepBytes / 64, row_blocks);
+            }
+          }
+          Amx::memory_fence();
+          for (std::int64_t row = m; row < lesser(m + kRowsAtATime, m_end); row += kSide) {
+            const std::int64_t rows = lesser(kSide, m_end - row);
+            if (rows != configured) Amx::configure(rows);
+            configured = rows;
+            const auto with = [&](auto& source) {
+              sums_of(l, row, rows, p, d > 0, scales, z, [&](auto tall, const Z* at) {
+                add_from_rows<tall>(l, d * kDepth, l.steps(d), rows, x + row * l.s.k, source, at);
+              });
+            };
+            if constexpr (kWidens)
+              if (from != nullptr && row == m_begin) {
+                Widened<E> widened(from, slot, kDepth, l.steps(d));
+                with(widened);
+                continue;
+              }
+            in_place.at = reinterpret_cast<const std::byte*>(panel);
+            with(in_place);
+          }
+        }
+    if (configured != kSide) Amx::configure(kSide);
+  }
+
+  static void multiply(const Plan& plan, const X* x, const Y* y, const Held* held,
+                       const float* scales, Z* z) {
+    const Layout l = layout(plan);
+    const bool few = held != nullptr && l.s.m <= kSide;
+    X* const steps_of_x = static_cast<X*>(plan.workspace);
+#pragma omp parallel num_threads(plan.threads)
+    {
+      auto* const own = reinterpret_cast<Panel*>(static_cast<std::byte*>(plan.workspace) +
+                                                 x_bytes(l) + omp_get_thread_num() * own_bytes(l));
+      if (few && l.s.m > kHalf) {
+#pragma omp for
+        for (std::int64_t i = 0; i < l.all_steps; ++i)
+          pack_x(l, i, l.s.m, x, steps_of_x + i * l.s.m * kStep);
+      }
+      Amx::configure(few ? l.s.m : kSide);
+#pragma omp for schedule(dynamic, 1)
+      for (std::int64_t i = 0; i < l.row_tasks * l.column_tasks; ++i) {
+        const std::int64_t r = i % l.row_tasks, c = i / l.row_tasks;
+        if (few) {
+          few_rows(l, l.column(c), l.column(c + 1), x, steps_of_x, held, scales, z, own);
+          continue;
+        }
+        for (std::int64_t pass = 0; pass < l.depths; pass += l.pass)
+          task(l, pass, l.row(r), l.row(r + 1), l.column(c), l.column(c + 1), x, y, held, scales, z,
+               own);
+      }
+      Amx::leave();
+    }
+  }
+
+  static void run(const Plan& plan, const X* x, const Y* y, const float* scales, Z* z) {
+    multiply(plan, x, y, nullptr, scales, z);
+  }
+  static std::int64_t packed_bytes(const Plan& plan) {
+    const Layout l = layout(plan);
+    return l.columns * l.all_steps * kStepElements * std::int64_t{sizeof(Held)};
+  }
+  static void pack(const Plan& plan, const Y* y, const float*, void* packed) {
+    const Layout l = layout(plan);
+#pragma omp parallel for num_threads(plan.threads) schedule(dynamic)
+    for (std::int64_t i = 0; i < l.columns * l.depths; ++i) {
+      const std::int64_t p = i / l.depths, depth = i % l.depths;
+      hold_panel(l, y, p, depth, static_cast<Held*>(packed) + l.held(p, depth));
+    }
+  }
+  static void run_packed(const Plan& plan, const X* x, const void* packed, const float* scales,
+                         Z* z) {
+    multiply(plan, x, nullptr, static_cast<const Held*>(packed), scales, z);
+  }
+
+  static constexpr Routine<X, Y, Z> routine() {
+    return {.run = run,
+            .packed_bytes = packed_bytes,
+            .pack = pack,
+            .run_packed = run_packed,
+            .workspace_bytes = workspace_bytes,
+            .tiles = tiles};
+  }
+};
+
+}  // namespace
+}  // namespace kernels::matmul
