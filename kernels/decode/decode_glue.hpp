@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -28,8 +29,24 @@ inline void narrow(const float* x, std::int64_t n, bf16* out) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = bf16(x[i]);
 }
 
+/// e^x to a relative 3e-7 and no further than 2^±126, without a branch or a call, so that loops
+/// become vectors: 2^f by the Taylor series of the fraction f within a half of 0, times 2^whole.
+inline float fast_exp(float x) {
+  constexpr float kRound = 0x1.8p23f;  // adding it leaves a whole number
+  const float scaled = std::min(126.0f, std::max(-126.0f, x * 1.44269504f));
+  const float whole = (scaled + kRound) - kRound, f = scaled - whole;
+  float y = 1.5403530e-4f;
+  y = y * f + 1.3333558e-3f;
+  y = y * f + 9.6181291e-3f;
+  y = y * f + 5.5504109e-2f;
+  y = y * f + 2.4022651e-1f;
+  y = y * f + 6.9314718e-1f;
+  y = y * f + 1.0f;
+  return y * std::bit_cast<float>((static_cast<std::int32_t>(whole) + 127) << 23);
+}
+
 inline void gate(const float* gates, const float* up, std::int64_t n, bf16* out) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = bf16(gates[i] / (1 + std::exp(-gates[i])) * up[i]);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = bf16(gates[i] / (1 + fast_exp(-gates[i])) * up[i]);
 }
 
 /// A row of K or V on its way into the cache; `scale` is that of an int8 row, else not used.

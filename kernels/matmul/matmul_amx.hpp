@@ -194,11 +194,7 @@ struct Tiled {
     const Layout l = layout(plan);
     if (prepacked && l.s.m <= kSide) {
       const Tile sums{kSide, kSide, l.all_steps * kStep};
-      return {.l1 = sums,
-              .l2 = sums,
-              .l3 = {kSide, l.nc * kSide, l.all_steps * kStep},
-              .y_packed = sizeof(Held),
-              .y_prepacked = true};
+      return {.l1 = sums, .l2 = sums, .l3 = sums, .y_packed = sizeof(Held), .y_prepacked = true};
     }
     return {.l1 = {kSide, kSide, kDepth * kStep},
             .l2 = {kRowsAtATime, kSide, kDepth * kStep},
@@ -336,27 +332,25 @@ struct Tiled {
       sums<false>(rows, width, accumulate, with, z, l.s.n, [&] { add(std::false_type(), z); });
   }
 
-  /// Up to 32 rows: the weights of a task's columns are one stream, and sums stay in their tiles.
-  /// `steps_of_x`, for more than one tile has: all steps, as pack_x() makes them.
-  static void few_rows(const Layout& l, std::int64_t p_begin, std::int64_t p_end, const X* x,
-                       const X* steps_of_x, const Held* held, const float* scales, Z* z,
-                       Panel* own) {
-    const Held* from = held + l.held(p_begin, 0);
-    const auto columns = [&](auto source) {
-      for (std::int64_t p = p_begin; p < p_end; ++p)
-        sums_of(l, 0, l.s.m, p, false, scales, z, [&](auto tall, const Z*) {
-          if constexpr (tall)
-            add_steps<true>(l.all_steps, steps_of_x, kStep, l.s.m * kStep, source, nullptr, 0);
-          else
-            add_from_rows<false>(l, 0, l.all_steps, l.s.m, x, source, nullptr);
-        });
+  /// Up to 32 rows and the columns of panel p: sums stay in their tiles over all of K.
+  /// `steps_of_x`, for more rows than one tile has: all steps, as pack_x() makes them.
+  static void few_rows(const Layout& l, std::int64_t p, const X* x, const X* steps_of_x,
+                       const Held* held, const float* scales, Z* z, Panel* own) {
+    const Held* from = held + l.held(p, 0);
+    const auto from_source = [&](auto source) {
+      sums_of(l, 0, l.s.m, p, false, scales, z, [&](auto tall, const Z*) {
+        if constexpr (tall)
+          add_steps<true>(l.all_steps, steps_of_x, kStep, l.s.m * kStep, source, nullptr, 0);
+        else
+          add_from_rows<false>(l, 0, l.all_steps, l.s.m, x, source, nullptr);
+      });
     };
     if constexpr (kWidens) {
       constexpr std::int64_t kPlaces = 4;  // 8 KB, which stay in L1
-      columns(Widened<E>(from, own, kPlaces, (p_end - p_begin) * l.all_steps));
+      from_source(Widened<E>(from, own, kPlaces, l.all_steps));
     } else {
       const auto* at = reinterpret_cast<const std::byte*>(from);
-      columns(InPlace{at, at + kAhead, kStepBytes / 64});
+      from_source(InPlace{at, at + kAhead, kStepBytes / 64});
     }
   }
 
@@ -421,13 +415,13 @@ struct Tiled {
           pack_x(l, i, l.s.m, x, steps_of_x + i * l.s.m * kStep);
       }
       Amx::configure(few ? l.s.m : kSide);
+      // Of few rows the last columns are dealt out one by one.
+#pragma omp for schedule(guided) nowait
+      for (std::int64_t p = 0; p < (few ? l.columns : 0); ++p)
+        few_rows(l, p, x, steps_of_x, held, scales, z, own);
 #pragma omp for schedule(dynamic, 1)
-      for (std::int64_t i = 0; i < l.row_tasks * l.column_tasks; ++i) {
+      for (std::int64_t i = 0; i < (few ? 0 : l.row_tasks * l.column_tasks); ++i) {
         const std::int64_t r = i % l.row_tasks, c = i / l.row_tasks;
-        if (few) {
-          few_rows(l, l.column(c), l.column(c + 1), x, steps_of_x, held, scales, z, own);
-          continue;
-        }
         for (std::int64_t pass = 0; pass < l.depths; pass += l.pass)
           task(l, pass, l.row(r), l.row(r + 1), l.column(c), l.column(c + 1), x, y, held, scales, z,
                own);
