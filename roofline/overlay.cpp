@@ -126,7 +126,7 @@ class Beside {
   /// By the bytes that the memory would have brought in a sample's time.
   static Rate own_memory(const Benchmark& row) {
     std::vector<double> bytes;
-    for (std::size_t i = 0; i < row.beside.size(); ++i) {
+    for (std::size_t i = 0; i < std::min(row.beside.size(), row.lived_times_s.size()); ++i) {
       const bool counts = !row.quiet() || i >= row.quiet_at.size() || row.quiet_at[i];
       const double could = row.lived_times_s[i] * row.beside[i].own_memory_bytes_per_s;
       if (counts && !std::isnan(could)) bytes.push_back(could);

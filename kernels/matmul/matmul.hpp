@@ -79,7 +79,8 @@ struct Kernel {
   /// dtype of the compute roof: "f32" where bf16 is widened, "bf16" with bf16 instructions.
   const char* bf16_roof = "f32";
   const char* bf16_s8_roof = "f32";
-  /// bf16xs8: how far activations are rounded, as a share of the largest of their row; 0: not at all.
+  /// bf16xs8: how far activations are rounded, as a share of the largest of their row; 0: not at
+  /// all.
   double bf16_s8_rounding = 0;
   /// Largest work that is offered for it, FLOP; 0: any. For rungs that would take seconds a call.
   double max_flops = 0;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/decode/decode_glue.hpp"
 #include "kernels/registry.hpp"
 
 namespace kernels::decode {
@@ -104,6 +105,37 @@ TEST(DecodeParts, AreToldAtTheirEnds) {
   problem->watch({});
   problem->run(0, 2);
   EXPECT_EQ(ends.size(), expected.size());
+}
+
+TEST(DecodeMemory, IsReadButForScalesAndTheEndsOfBuffers) {
+  const KernelInfo& portable = kernel("portable");
+  for (const char* kv : {"bf16", "s8"}) {
+    Case c = kCase;
+    c.keys = {{"B", "1"},    {"T", "64"}, {"layers", "2"}, {"kv", kv}, {"D", "512"},
+              {"F", "2048"}, {"N", "4"},  {"K", "2"},      {"H", "64"}};
+    const auto problem = operation_of(portable).bind(portable, c, kCaches);
+    if (missing(Need::avx2).empty() || missing(Need::neon).empty()) {
+      EXPECT_LE(problem->read_own_memory(), problem->cost().bytes);
+      EXPECT_GE(problem->read_own_memory(), 0.97 * problem->cost().bytes);
+    } else {
+      EXPECT_EQ(problem->read_own_memory(), 0);
+    }
+  }
+}
+
+TEST(DecodeGlue, ExponentialIsCloseAndEndsWithinBounds) {
+  for (float x = -87; x < 87; x += 0.0137f)
+    EXPECT_NEAR(fast_exp(x) / std::exp(static_cast<double>(x)), 1, 3e-7 + 7.4e-8 * std::abs(x))
+        << x;
+  EXPECT_EQ(fast_exp(-1e30f), 0x1p-126f);
+  EXPECT_EQ(fast_exp(1e30f), 0x1p126f);
+  const float gates[] = {-1e30f, -3, 0, 3, 1e30f}, up[] = {1, 2, 3, 4, 1};
+  bf16 out[5];
+  gate(gates, up, 5, out);
+  EXPECT_NEAR(static_cast<float>(out[1]), -6 / (1 + std::exp(3.0)), 2e-3);
+  EXPECT_EQ(static_cast<float>(out[2]), 0);
+  EXPECT_NEAR(static_cast<float>(out[3]), 12 / (1 + std::exp(-3.0)), 0.05);
+  EXPECT_FLOAT_EQ(static_cast<float>(out[4]), static_cast<float>(bf16(1e30f)));
 }
 
 TEST(DecodeTraffic, CrossesMainMemoryOnlyBeyondTheLastCache) {

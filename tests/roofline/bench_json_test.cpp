@@ -264,7 +264,7 @@ TEST(BenchJson, EveryTruncationIsRefusedInOneLine) {
 TEST(BenchJson, LaterSamplesMayLeaveOutWhatTheFirstHasSaid) {
   const std::string first =
       R"({"name": "dot/avx2/f32/N:9/threads:1", "real_time": 5, "time_unit": "ns", "flops": 18,
-          "bytes": 72, "clock_hz": 3e9, "issue_per_cycle": 2, "label": "device=cpu;"})";
+          "bytes": 72, "clock_hz": 3e9, "issue_per_cycle": 2, "own_memory_bytes_per_s": 5e10, "label": "device=cpu;"})";
   const std::string later =
       R"({"name": "dot/avx2/f32/N:9/threads:1", "real_time": 7, "time_unit": "ns", "clock_hz": 2e9})";
   const auto file = [](const std::string& rows) { return R"({"benchmarks": [)" + rows + "]}"; };
@@ -277,6 +277,8 @@ TEST(BenchJson, LaterSamplesMayLeaveOutWhatTheFirstHasSaid) {
   EXPECT_DOUBLE_EQ(b.clock_hz, 2.5e9);
   EXPECT_DOUBLE_EQ(b.beside[0].issue_per_cycle, 2);
   EXPECT_TRUE(std::isnan(b.beside[1].issue_per_cycle));
+  EXPECT_DOUBLE_EQ(b.beside[0].own_memory_bytes_per_s, 5e10);
+  EXPECT_TRUE(std::isnan(b.beside[1].own_memory_bytes_per_s));
   // A probe beside others is a benchmark of its own.
   const std::string beside = first.substr(0, first.size() - 1) + R"(, "roof_of": "decode"})";
   const BenchData both = parse_bench_json(file(first + "," + beside), "f");

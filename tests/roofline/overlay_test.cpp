@@ -359,6 +359,29 @@ TEST(Overlay, OnlyMomentsThatWereQuietOnBothSidesTellOfTheMemoryBeside) {
   EXPECT_NEAR(overlay(rows, ceilings())[0].fraction_of_roof, 0.4 / 1.5, 1e-9);
 }
 
+TEST(Overlay, TheRowsOwnMemoryGoesBeforeTheProbeBeside) {
+  // 8e6 bytes in 1 ms; its own memory gave 10, 10 and 16 GB/s in samples of 1, 1 and 2 ms, which is
+  // 10e6, 10e6 and 32e6 bytes: the median over 1 ms, 10 GB/s. The probe beside would say 8.
+  std::vector<Benchmark> rows = {kernel(2e6, {{"DRAM", 8e6}}, 1e-3),
+                                 kernel(0, {{"DRAM", 8e6}}, 1e-3)};
+  rows[1].kernel = "stream";
+  rows[1].roof_of = "a";
+  rows[0].lived_times_s = rows[0].times_s = {1e-3, 1e-3, 2e-3};
+  rows[0].beside = {{.own_memory_bytes_per_s = 10e9},
+                    {.own_memory_bytes_per_s = 10e9},
+                    {.own_memory_bytes_per_s = 16e9}};
+  EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].t_level_s, 800e-6);
+  // Of samples that are set apart nothing is taken: 20 GB/s in the only one that counts.
+  rows[0].quiet_at = {false, false, true};
+  rows[0].quiet_samples = 1;
+  rows[0].times_s = {2e-3};
+  rows[0].beside[2].own_memory_bytes_per_s = 20e9;
+  EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].t_level_s, 400e-6);
+  // Where none was read, the probe.
+  for (Surroundings& beside : rows[0].beside) beside.own_memory_bytes_per_s = kUnknownNumber;
+  EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].t_level_s, 1e-3);
+}
+
 TEST(Overlay, AboveTheMemoryBesideIsNotAboveTheCeiling) {
   // 8e6 bytes in 600 us; the probe beside says 800 us, the ceiling 400 us.
   std::vector<Benchmark> rows = {kernel(2e6, {{"DRAM", 8e6}}, 600e-6),
