@@ -434,33 +434,36 @@ void combine(const float* partials, std::int64_t chunks, float* out) {
 template <class T, int G>
 constexpr bool kLeaveToHardware = G == 1 && std::is_same_v<T, bf16>;
 
+/// One chunk of one kv head of a sequence, by a Group: its outputs, or where there are several
+/// chunks its partial result.
+template <class Heads, class T>
+void attend_piece(const Args<T>& a, std::int64_t item, std::int64_t chunk, std::int64_t chunks) {
+  const std::int64_t heads = a.heads / a.kv_heads, first = item * heads;
+  const std::int64_t begin = chunk * a.chunk_tokens;
+  const std::int64_t end = begin + a.chunk_tokens < a.context ? begin + a.chunk_tokens : a.context;
+  Heads group(a, a.q + first * a.head_dim, static_cast<int>(heads));
+  group.attend(item / a.kv_heads, item % a.kv_heads, begin, end);
+  const std::int64_t partial = a.head_dim + 2;
+  if (chunks == 1)
+    group.finish(a.out + first * a.head_dim);
+  else
+    group.finish_partial(a.scratch + (first * chunks + chunk) * partial, chunks * partial);
+}
+
 /// Chunks of the context as well, taken by whichever thread is free, with software prefetch.
 template <class F, class T, template <class, class, int, int, bool> class Heads = Group>
 void attend_split(const Args<T>& a) {
-  const std::int64_t heads = a.heads / a.kv_heads;
   const std::int64_t chunks = (a.context + a.chunk_tokens - 1) / a.chunk_tokens;
-  with_tiles(heads, a.head_dim, [&]<int G, int H>() {
+  with_tiles(a.heads / a.kv_heads, a.head_dim, [&]<int G, int H>() {
 #pragma omp parallel num_threads(a.threads)
     {
 #pragma omp for schedule(dynamic)
       for (std::int64_t piece = 0; piece < a.batch * a.kv_heads * chunks; ++piece) {
-        const std::int64_t item = piece / chunks, chunk = piece % chunks;
-        const std::int64_t begin = chunk * a.chunk_tokens;
-        const std::int64_t end =
-            begin + a.chunk_tokens < a.context ? begin + a.chunk_tokens : a.context;
-        const auto attend = [&]<bool kPrefetch>() {
-          Heads<F, T, G, H, kPrefetch> group(a, a.q + item * heads * H, static_cast<int>(heads));
-          group.attend(item / a.kv_heads, item % a.kv_heads, begin, end);
-          if (chunks == 1)
-            group.finish(a.out + item * heads * H);
-          else
-            group.finish_partial(a.scratch + (item * heads * chunks + chunk) * (H + 2),
-                                 chunks * (H + 2));
-        };
         if (kLeaveToHardware<T, G> && a.table == nullptr)
-          attend.template operator()<!kLeaveToHardware<T, G>>();
+          attend_piece<Heads<F, T, G, H, !kLeaveToHardware<T, G>>>(a, piece / chunks,
+                                                                   piece % chunks, chunks);
         else
-          attend.template operator()<true>();
+          attend_piece<Heads<F, T, G, H, true>>(a, piece / chunks, piece % chunks, chunks);
       }
       if (chunks > 1) {
 #pragma omp for nowait
