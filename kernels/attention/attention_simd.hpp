@@ -100,11 +100,14 @@ class Group {
   void attend_with(Steps& steps, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
                    std::int64_t end) {
     Walk walk(a_, b, kv_head, begin, end);
-    std::int64_t rows[2][kBlock];
+    std::int64_t rows[2][kBlock], first[kBlock];
     int count = walk.next(rows[0]);
+    for (int i = 0; i < kBlock; ++i) first[i] = rows[0][i < count ? i : 0];
     for (int now = 0; count > 0; now ^= 1) {
       const int next = walk.next(rows[now ^ 1]);
-      for (int i = next; i < kBlock; ++i) rows[now ^ 1][i] = rows[now][0];
+      // Behind the last tokens those of the piece that follows, which is mostly taken next.
+      for (int i = next; i < kBlock; ++i)
+        rows[now ^ 1][i] = a_.table == nullptr ? first[i] + end - begin : rows[now][0];
       next_rows_ = rows[now ^ 1];
       steps.scores(rows[now], count);
       weights(rows[now], count);
@@ -457,7 +460,7 @@ void attend_split(const Args<T>& a) {
   with_tiles(a.heads / a.kv_heads, a.head_dim, [&]<int G, int H>() {
 #pragma omp parallel num_threads(a.threads)
     {
-#pragma omp for schedule(dynamic)
+#pragma omp for schedule(guided)
       for (std::int64_t piece = 0; piece < a.batch * a.kv_heads * chunks; ++piece) {
         if (kLeaveToHardware<T, G> && a.table == nullptr)
           attend_piece<Heads<F, T, G, H, !kLeaveToHardware<T, G>>>(a, piece / chunks,

@@ -184,7 +184,7 @@ struct Skinny {
       // Segment by segment: what a thread takes is ever further on, so that it has one buffer each.
       std::int64_t segment = -1;
       Z* sums = nullptr;
-#pragma omp for schedule(monotonic : dynamic, 1)
+#pragma omp for schedule(monotonic : guided)
       for (std::int64_t i = 0; i < l.parts * l.segments; ++i) {
         const std::int64_t p = i % l.parts, column = i / l.parts * l.segment;
         const bool more = i / l.parts == segment;
