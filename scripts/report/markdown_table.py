@@ -49,10 +49,20 @@ def _quiet_before_lived(rows):
 
 
 def _ceilings(rows, threads):
+    """Of each level's bandwidth that of its fastest unit, which is the roof."""
+    def read(row):
+        return row["resource"] == "bandwidth" and row["operation"] == "read"
+    levels = ["L1", "L2", "L3", "DRAM", "HBM"]
+    rows = [row for row in rows if int(row["threads"]) == threads]
+    rows = [row for row in rows if read(row) or row["resource"] == "compute"]
+    rows.sort(key=lambda row: levels.index(row["level"]) if read(row) else -1)
+    fastest = {}
+    for row in filter(read, rows):
+        fastest[row["level"]] = max(fastest.get(row["level"], 0), float(row["measured"]))
     shown = []
     for row in rows:
-        bandwidth = row["resource"] == "bandwidth" and row["operation"] == "read"
-        if int(row["threads"]) != threads or not (bandwidth or row["resource"] == "compute"):
+        bandwidth = read(row)
+        if bandwidth and float(row["measured"]) < fastest[row["level"]]:
             continue
         unit = "B/s" if bandwidth else "OP/s" if row["dtype"] == "s8" else "FLOP/s"
         theory = _number(row["theory_at_clock"])
