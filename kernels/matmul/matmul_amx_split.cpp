@@ -3,10 +3,9 @@
 // Bound: the DRAM read roof at every batch up to 16; half the int8 roof.
 // Gains over amx_tiled: what widening takes, which DRAM does not wait for.
 //
-// Activations within 1/64 of their row's largest are exact, smaller ones are rounded to 2^-14 of
-// its power of two: where a row's largest is 64 times a value, that is the rounding of bf16.
-#include <algorithm>
-#include <cmath>
+// Activations within 1/64 of their row's largest are exact, smaller ones are off by up to 2^-14 of
+// it: for one that is 32 times smaller than that, as much as rounding it to bf16 was.
+#include <cstring>
 
 #include "kernels/matmul/matmul_amx.hpp"
 
@@ -43,15 +42,15 @@ float largest(const bf16* x, std::int64_t n) {
 
 /// A row as high and low bytes, 256 high + low, in units that it returns.
 float split(const bf16* x, std::int64_t n, std::int8_t* high, std::int8_t* low) {
-  const std::int64_t whole = n / 16 * 16;
+  const std::int64_t whole = n / 16 * 16, left = n - whole;
   bf16 rest[16] = {};
-  std::copy(x + whole, x + n, rest);
-  const float most = std::fmax(largest(x, whole), largest(rest, 16));
-  // 2^14 (1 - 2^-8) + 128 is the largest that the high byte then holds. Rows of nothing but
-  // numbers below 2^-100 become zeros.
+  std::memcpy(rest, x + whole, static_cast<std::size_t>(left) * sizeof(bf16));
+  const float most = __builtin_fmaxf(largest(x, whole), largest(rest, 16));
+  // 2^14 (1 - 2^-8) + 128 is the largest that the high byte then holds. Below 2^-100 the units end,
+  // whose inverse is to be a normal number.
   constexpr int kBits = 13, kLeast = -100;
-  const int exponent = most > 0 ? std::max(kLeast, std::ilogb(most)) : 0;
-  const auto units = Avx512::F32::set1(std::ldexp(1.0f, kBits - exponent));
+  const int exponent = most > 0x1p-100f ? __builtin_ilogbf(most) : kLeast;
+  const auto units = Avx512::F32::set1(__builtin_ldexpf(1.0f, kBits - exponent));
   const __m512i half = _mm512_set1_epi32(128);
   const auto bytes = [&](const bf16* from, std::int8_t* high_to, std::int8_t* low_to) {
     const __m512i value = _mm512_cvtps_epi32(Avx512::F32::mul(Avx512::F32::load(from), units));
@@ -63,9 +62,9 @@ float split(const bf16* x, std::int64_t n, std::int8_t* high, std::int8_t* low) 
   for (std::int64_t i = 0; i < whole; i += 16) bytes(x + i, high + i, low + i);
   std::int8_t edge[2][16];
   bytes(rest, edge[0], edge[1]);
-  std::copy_n(edge[0], n - whole, high + whole);
-  std::copy_n(edge[1], n - whole, low + whole);
-  return std::ldexp(1.0f, exponent - kBits);
+  std::memcpy(high + whole, edge[0], static_cast<std::size_t>(left));
+  std::memcpy(low + whole, edge[1], static_cast<std::size_t>(left));
+  return __builtin_ldexpf(1.0f, exponent - kBits);
 }
 
 /// z = (256 high + low) step scales
