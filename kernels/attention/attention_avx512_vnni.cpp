@@ -1,6 +1,6 @@
 // Idea: as avx2_int8 on 512-bit vectors: vpdpwssd multiplies 32 pairs and adds them in one
 // instruction.
-// Bound: the DRAM read roof for groups up to 8; half the int8 roof, as words are twice as wide.
+// Bound: the DRAM read roof for groups up to 4, then half the int8 roof: words are twice as wide.
 // Gains over avx512_split: an eighth of the conversions and half the multiply-adds.
 #include "kernels/attention/attention_int8.hpp"
 #include "kernels/simd/avx512_vnni.hpp"

@@ -1,4 +1,5 @@
-// Idea: matmul on AMX tiles for weights packed before, the attention rung of AVX-512.
+// Idea: matmul on AMX tiles for weights packed before, of int8 weights up to 16 rows as two int8
+// products; the attention rungs of AVX-512.
 // Bound: the DRAM read roof for every batch that a server would run: a tile product takes what 16
 // cycles bring from DRAM for hundreds of rows.
 // Gains over avx512: 16 times the products a cycle, so that large batches stay bound by DRAM.

@@ -133,9 +133,9 @@ struct Tiled {
   using Panel = typename E::Yp;
   using Held = typename E::Held;
   static constexpr std::int64_t kStep = Amx::kRowBytes / sizeof(X);  ///< of K
-  static constexpr std::int64_t kPanel = kDepth * kStepBytes / sizeof(Panel);
-  static constexpr std::int64_t kRowsAtATime = 3 * kSide;
   static constexpr std::int64_t kStepElements = kStepBytes / sizeof(Panel);
+  static constexpr std::int64_t kPanel = kDepth * kStepElements;
+  static constexpr std::int64_t kRowsAtATime = 3 * kSide;
   static constexpr bool kWidens = !std::is_same_v<Panel, Held>;
 
   /// What follows from shape, caches and threads. A panel is 32 columns by kDepth steps of K.
@@ -180,11 +180,11 @@ struct Tiled {
   static std::int64_t own_bytes(const Layout& l) {
     return l.nc * l.pass * kPanel * std::int64_t{sizeof(Panel)};
   }
-  /// X of 17 to 32 rows, packed because rows a page apart share a set of L1: 10 % at M = 32 in
-  /// bf16.
+  /// Few rows, of weights packed before, that are more than one tile has. Their X is packed,
+  /// because rows a page apart share a set of L1: 10 % at M = 32 in bf16.
+  static bool packs_x(const Layout& l) { return l.s.m > kHalf && l.s.m <= kSide; }
   static std::int64_t x_bytes(const Layout& l) {
-    return l.s.m <= kHalf || l.s.m > kSide ? 0
-                                           : round_up(l.all_steps * l.s.m * Amx::kRowBytes, 4096);
+    return packs_x(l) ? round_up(l.all_steps * l.s.m * Amx::kRowBytes, 4096) : 0;
   }
   static std::int64_t workspace_bytes(const Plan& plan) {
     const Layout l = layout(plan);
@@ -409,7 +409,7 @@ struct Tiled {
     {
       auto* const own = reinterpret_cast<Panel*>(static_cast<std::byte*>(plan.workspace) +
                                                  x_bytes(l) + omp_get_thread_num() * own_bytes(l));
-      if (few && l.s.m > kHalf) {
+      if (few && packs_x(l)) {
 #pragma omp for
         for (std::int64_t i = 0; i < l.all_steps; ++i)
           pack_x(l, i, l.s.m, x, steps_of_x + i * l.s.m * kStep);
