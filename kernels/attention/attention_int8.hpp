@@ -26,9 +26,9 @@ constexpr float kLargest = 32767;
 template <class Words, class F, class T, int G, int H, bool kPrefetch>
 class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
   using Base = Group<F, T, G, H, kPrefetch>;
-  using Base::a_, Base::p_, Base::q_, Base::acc_, Base::rescale_, Base::kBlock, Base::next_rows_;
+  using Base::a_, Base::p_, Base::q_, Base::acc_, Base::rescale_, Base::next_rows_;
   using V = typename Words::V;
-  static constexpr int kWidth = Words::kWidth;
+  static constexpr int kBlock = kBlockTokens<T, H>, kWidth = Words::kWidth;
   static constexpr int kHeads = lesser(G, Words::kHeads);  ///< heads of a register tile
   static constexpr int kTokens = kWidth / kHeads;          ///< tokens of a score tile
   static constexpr int kVectors = lesser(kWidth / kHeads, H / kWidth);  ///< of a value tile
@@ -54,11 +54,11 @@ class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
     this->prefetch_scales(a_.k_scale, count);
     const auto step = F::load(q_step_);
     const V bias = Words::load(q_bias_);
+    const typename Base::Scales scales(*this, a_.k_scale, rows, count);
     for (int i = 0; i < count * G; i += kWidth) {
       const V sum = Words::sub(Words::load(p_ + i), bias);
-      F::store(p_ + i, F::mul(Words::to_float(sum), step));
+      F::store(p_ + i, Base::scaled(F::mul(Words::to_float(sum), step), i, scales));
     }
-    this->scale_tokens(a_.k_scale, rows, count);
     this->end_block(count, (count + kTokens - 1) / kTokens * kTokens);
   }
 

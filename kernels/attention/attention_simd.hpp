@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "kernels/attention/attention.hpp"
@@ -36,11 +37,26 @@ constexpr int element_at(int at) {
   return pair + (in < F::kWidth ? 2 * in : 2 * (in - F::kWidth) + 1);
 }
 
+/// Position to which load_pair() brings element `d` of a row: the inverse of element_at().
+template <class F, class T>
+constexpr int position_of(int d) {
+  if constexpr (!std::is_same_v<T, bf16>) return d;
+  const int pair = d / (2 * F::kWidth) * (2 * F::kWidth), in = d % (2 * F::kWidth);
+  return pair + in / 2 + in % 2 * F::kWidth;
+}
+
 constexpr int lesser(int a, int b) { return a < b ? a : b; }
 constexpr int greater(int a, int b) { return a > b ? a : b; }
 
-/// `G` query heads (a power of two up to 8) on one kv head of `H` dimensions.
-template <class F, class T, int G, int H, bool kPrefetch>
+/// Tokens of a block: its K and V take 8 KB, so that the next block finds room beside it in L1.
+template <class T, int H>
+constexpr int kBlockTokens = greater(16,
+                                     lesser(64, 8 * 1024 / (2 * H * static_cast<int>(sizeof(T)))));
+
+/// `G` query heads (a power of two up to 8) on one kv head of `H` dimensions, `kBlock` tokens at a
+/// time, of which `kRun` lie one after the other.
+template <class F, class T, int G, int H, bool kPrefetch, int kBlock = kBlockTokens<T, H>,
+          int kRun = 1>
 class Group {
  protected:
   using V = typename F::V;
@@ -52,14 +68,12 @@ class Group {
       kHeads < 4 ? 8 / kHeads : (std::is_same_v<T, float> ? 3 : 2);  ///< tokens of a score tile
   static constexpr int kPairs = lesser(4 / kHeads, H / kPair);  ///< vector pairs of a value tile
   static constexpr int kLanes = greater(kWidth, G);  ///< period of (token, head) in vectors
-  /// Tokens of a block: its K and V take 8 KB, so that the next block finds room beside it in L1.
-  static constexpr int kBlock =
-      greater(16, lesser(64, 8 * 1024 / (2 * H * static_cast<int>(sizeof(T)))));
   /// Parts of the cache read side by side. In four pages of memory at once they keep the hardware's
   /// prefetchers busy, which stop at the end of a page. Tuned on a Xeon with AMX. On Zen 3 int8 was
   /// a third slower with four than with one, when scales were asked for of the first part only;
   /// that has not been timed again.
-  static constexpr int kStreams = 4;
+  static constexpr int kStreams = lesser(4, kBlock / kRun);
+  static constexpr bool kScaled = std::is_same_v<T, std::int8_t>;
   static constexpr int kLine = 64 / static_cast<int>(sizeof(T));  ///< elements of a line of cache
   static_assert(kBlock * G % kLanes == 0 && H % (kPairs * kPair) == 0);
 
@@ -80,10 +94,14 @@ class Group {
     attend_with(*this, b, kv_head, begin, end);
   }
 
+  void beside_weights(int, int) {}
+
   /// Writes the heads' outputs.
   void finish(float* out) const {
-    for (int g = 0; g < heads_; ++g)
-      for (int d = 0; d < H; ++d) out[g * H + element_at<F, T>(d)] = acc_[g * H + d] / total(g);
+    for (int g = 0; g < heads_; ++g) {
+      const float share = 1 / total(g);
+      for (int d = 0; d < H; ++d) out[g * H + element_at<F, T>(d)] = acc_[g * H + d] * share;
+    }
   }
 
   /// Writes each head's unscaled output, in the order that load_pair() makes of a row, then its
@@ -102,7 +120,7 @@ class Group {
   void attend_with(Steps& steps, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
                    std::int64_t end) {
     Walk walk(a_, b, kv_head, begin, end);
-    std::int64_t rows[2][kBlock], first[kBlock];
+    std::int64_t rows[2][kBlock] = {}, first[kBlock];
     int count = walk.next(rows[0]);
     for (int i = 0; i < kBlock; ++i) first[i] = rows[0][i < count ? i : 0];
     for (int now = 0; count > 0; now ^= 1) {
@@ -112,39 +130,36 @@ class Group {
         rows[now ^ 1][i] = a_.table == nullptr ? first[i] + end - begin : rows[now][0];
       next_rows_ = rows[now ^ 1];
       steps.scores(rows[now], count);
-      weights(rows[now], count);
+      weights(rows[now], count, steps);
       steps.values(rows[now], count);
       count = next;
     }
   }
 
-  /// The rows of the pool that hold the tokens [begin, end), in an order of its own: kStreams parts
-  /// of them side by side.
+  /// The rows of the pool that hold the tokens [begin, end): as many whole blocks as there are, of
+  /// kStreams parts side by side, then the rest in order.
   class Walk {
    public:
     Walk(const Args<T>& a, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
          std::int64_t end)
         : a_(a), first_page_(b * a.sequence_pages), kv_head_(kv_head), left_(end - begin) {
-      std::int64_t token = begin;
-      for (int i = 0; i < kStreams && token < end; ++i) {
+      const std::int64_t part = left_ / kBlock * (kBlock / kStreams);
+      for (int i = 0; i < kStreams; ++i) {
+        const std::int64_t token = begin + i * part;
         streams_[i] = {row_of(token / a.page_tokens), token / a.page_tokens, token % a.page_tokens};
-        token += left_ / kStreams + (i < left_ % kStreams ? 1 : 0);
       }
     }
 
     /// The next block's; returns how many.
     int next(std::int64_t* rows) {
       const int count = left_ < kBlock ? static_cast<int>(left_) : kBlock;
-      for (int i = 0; i < kStreams; ++i) {
-        Stream s = streams_[(at_ + i) % kStreams];
-        for (int to = i; to < count; to += kStreams) {
-          if (s.in == a_.page_tokens) s = {row_of(s.page + 1), s.page + 1, 0};
-          rows[to] = s.row + s.in++;
-        }
-        streams_[(at_ + i) % kStreams] = s;
-      }
-      at_ = (at_ + count) % kStreams;
       left_ -= count;
+      if (count < kBlock) {
+        take(streams_[kStreams - 1], rows, count, 0);
+      } else {
+        for (int i = 0; i < kStreams; ++i)
+          take(streams_[i], rows + i * kRun, kBlock / kStreams, (kStreams - 1) * kRun);
+      }
       return count;
     }
 
@@ -152,6 +167,16 @@ class Group {
     struct Stream {
       std::int64_t row, page, in;  ///< the page's first row, the page, the token in it
     };
+    /// The stream's next `count` tokens, with `gap` places left out behind every run.
+    void take(Stream& stream, std::int64_t* rows, int count, int gap) {
+      Stream s = stream;
+      for (int i = 0; i < count; ++i, ++rows) {
+        if (s.in == a_.page_tokens) s = {row_of(s.page + 1), s.page + 1, 0};
+        if (i > 0 && i % kRun == 0) rows += gap;
+        *rows = s.row + s.in++;
+      }
+      stream = s;
+    }
     std::int64_t row_of(std::int64_t page) const {
       const std::int64_t at = first_page_ + page;
       return ((a_.table ? a_.table[at] : at) * a_.kv_heads + kv_head_) * a_.page_tokens;
@@ -159,7 +184,6 @@ class Group {
 
     const Args<T>& a_;
     std::int64_t first_page_, kv_head_, left_;
-    int at_ = 0;
     Stream streams_[kStreams];
   };
 
@@ -175,8 +199,8 @@ class Group {
     for (int i = from; i < to; ++i) prefetch<H>(pool + next_rows_[i] * H);
   }
   void prefetch_scales(const float* scales, int count) const {
-    if constexpr (kPrefetch && std::is_same_v<T, std::int8_t>)
-      for (int i = 0; i < lesser(kStreams, count); ++i)
+    if constexpr (kPrefetch && kScaled)
+      for (int i = 0; i < lesser(kStreams * kRun, count); i += kRun)
         __builtin_prefetch(scales + next_rows_[i], 0, 3);
   }
 
@@ -189,7 +213,11 @@ class Group {
       for (int g = 0; g < G; g += kHeads) score_tile(k, q_ + g * H, p_ + t * G + g);
     }
     prefetch_scales(a_.k_scale, count);
-    if constexpr (std::is_same_v<T, std::int8_t>) scale_tokens(a_.k_scale, rows, count);
+    if constexpr (kScaled) {
+      const Scales scales(*this, a_.k_scale, rows, count);
+      for (int i = 0; i < count * G; i += kWidth)
+        F::store(p_ + i, scaled(F::load(p_ + i), i, scales));
+    }
     end_block(count, (count + kTokens - 1) / kTokens * kTokens);
   }
 
@@ -260,7 +288,8 @@ class Group {
 
   /// Scores to weights, in place: exp2 of the distance to the new maximum, times the value's scale.
   /// rescale_ = what each head's earlier sums are to be multiplied with.
-  void weights(const std::int64_t* rows, int count) {
+  template <class Steps>
+  void weights(const std::int64_t* rows, int count, Steps& steps) {
     constexpr int kVectors = kLanes / kWidth;
     const int end = (count * G + kLanes - 1) / kLanes * kLanes;
     V top[kVectors];
@@ -275,29 +304,41 @@ class Group {
       F::store(max_ + j * kWidth, top[j]);
       sum[j] = F::mul(F::load(sum_ + j * kWidth), rescale);
     }
-    for (int i = 0; i < end; i += kLanes)
+    const Scales scales(*this, a_.v_scale, rows, count);
+    for (int i = 0; i < end; i += kLanes) {
+      steps.beside_weights(i, end);
       for (int j = 0; j < kVectors; ++j) {
         const V p = exp2_nonpositive<F>(F::sub(F::load(p_ + i + j * kWidth), top[j]));
-        F::store(p_ + i + j * kWidth, p);
         sum[j] = F::add(sum[j], p);
-      }
-    for (int j = 0; j < kVectors; ++j) F::store(sum_ + j * kWidth, sum[j]);
-    if constexpr (std::is_same_v<T, std::int8_t>) scale_tokens(a_.v_scale, rows, count);
-  }
-
-  /// p_ times each token's scale.
-  void scale_tokens(const float* scales, const std::int64_t* rows, int count) {
-    constexpr int kVectors = kLanes / kWidth, kStep = kLanes / G;
-    float gathered[kBlock + kWidth];
-    for (int t = 0; t < count; ++t) gathered[t] = scales[rows[t]];
-    for (int t = count; t < count + kWidth; ++t) gathered[t] = 0;
-    for (int t = 0; t < count; t += kStep) {
-      const V scale = F::template spread<lesser(G, kWidth)>(gathered + t);
-      for (int j = 0; j < kVectors; ++j) {
-        float* p = p_ + t * G + j * kWidth;
-        F::store(p, F::mul(F::load(p), scale));
+        F::store(p_ + i + j * kWidth, scaled(p, i, scales));
       }
     }
+    for (int j = 0; j < kVectors; ++j) F::store(sum_ + j * kWidth, sum[j]);
+  }
+
+  /// Whether the run that begins with token t is whole and in one piece.
+  bool lies_together(const std::int64_t* rows, int t, int count) const {
+    return t + kRun <= count && a_.page_tokens >= kRun && rows[t + kRun - 1] == rows[t] + kRun - 1;
+  }
+
+  /// int8: scales of a block's tokens, 0 beyond the last.
+  struct Scales {
+    Scales(const Group& group, const float* scales, const std::int64_t* rows, int count) {
+      if constexpr (kScaled) {
+        for (int t = 0; t < count; t += kRun)
+          if (kRun > 1 && group.lies_together(rows, t, count))
+            std::memcpy(of_token + t, scales + rows[t], kRun * sizeof(float));
+          else
+            for (int i = t; i < lesser(t + kRun, count); ++i) of_token[i] = scales[rows[i]];
+        for (int t = count; t < count + kWidth; ++t) of_token[t] = 0;
+      }
+    }
+    float of_token[kScaled ? kBlock + kWidth : 1];
+  };
+  /// Lanes i, i + 1, … of p_ times their tokens' scales.
+  static V scaled(V p, int i, const Scales& scales) {
+    if constexpr (!kScaled) return p;
+    return F::mul(p, F::template spread<lesser(G, kWidth)>(scales.of_token + i / G));
   }
 
   /// The maximum of the lanes `step`, 2 step, … apart, in each of them.
@@ -455,8 +496,11 @@ void attend_piece(const Args<T>& a, std::int64_t item, std::int64_t chunk, std::
     group.finish_partial(a.scratch + (first * chunks + chunk) * partial, chunks * partial);
 }
 
+template <class F, class T, int G, int H, bool kPrefetch>
+using SimdGroup = Group<F, T, G, H, kPrefetch>;
+
 /// Chunks of the context as well, taken by whichever thread is free, with software prefetch.
-template <class F, class T, template <class, class, int, int, bool> class Heads = Group>
+template <class F, class T, template <class, class, int, int, bool> class Heads = SimdGroup>
 void attend_split(const Args<T>& a) {
   const std::int64_t chunks = (a.context + a.chunk_tokens - 1) / a.chunk_tokens;
   with_tiles(a.heads / a.kv_heads, a.head_dim, [&]<int G, int H>() {

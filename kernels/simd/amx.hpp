@@ -18,24 +18,28 @@ struct Amx {
 
   static void memory_fence() { asm volatile("" ::: "memory"); }
 
-  /// Gives the calling thread tiles until leave(), all zero: of the left-hand matrix (6, and 7
-  /// below it) and of sums (0 and 1, and 2 and 3 below) with `rows` rows, up to 32, together; the
-  /// others whole.
-  static void configure(std::int64_t rows = 2 * kRows) {
+  struct TileShape {
+    std::int64_t rows, row_bytes = kRowBytes;
+  };
+  /// Gives the calling thread tiles until leave(), all zero.
+  static void configure(const TileShape (&tiles)[8]) {
     struct alignas(64) {
       std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
       std::uint16_t row_bytes[16] = {};
       std::uint8_t rows[16] = {};
     } config;
-    const auto top = static_cast<std::uint8_t>(rows < kRows ? rows : kRows);
-    const auto bottom = static_cast<std::uint8_t>(rows > kRows ? rows - kRows : 1);
-    const std::uint8_t all[8] = {top, top, bottom, bottom, kRows, kRows, top, bottom};
     for (int tile = 0; tile < 8; ++tile) {
-      config.row_bytes[tile] = kRowBytes;
-      config.rows[tile] = all[tile];
+      config.row_bytes[tile] = static_cast<std::uint16_t>(tiles[tile].row_bytes);
+      config.rows[tile] = static_cast<std::uint8_t>(tiles[tile].rows);
     }
     memory_fence();
     _tile_loadconfig(&config);
+  }
+  /// Tiles of the left-hand matrix (6, and 7 below it) and of sums (0 and 1, and 2 and 3 below)
+  /// with `rows` rows, up to 32, together; the others whole.
+  static void configure(std::int64_t rows = 2 * kRows) {
+    const std::int64_t top = rows < kRows ? rows : kRows, bottom = rows > kRows ? rows - kRows : 1;
+    configure({{top}, {top}, {bottom}, {bottom}, {kRows}, {kRows}, {top}, {bottom}});
   }
   /// Back to the state in which switching threads saves no tiles.
   static void leave() { _tile_release(); }

@@ -92,13 +92,21 @@ struct Avx512 {
     }
     /// Makes the compiler hold v in a register from here on.
     static void keep(V& v) { opaque(v); }
-    /// Lane i gets p[i / times], `times` a power of two; reads kWidth values.
+    /// Lane i gets p[i / times], `times` a power of two. Reads no more than that, as a load that
+    /// takes in several stores waits for all of them.
     template <int times>
     static V spread(const float* p) {
+      if constexpr (times == 1) return load(p);
+      if constexpr (times == 16) return set1(*p);
+      V values;
+      if constexpr (times == 2) values = _mm512_castps256_ps512(_mm256_loadu_ps(p));
+      if constexpr (times == 4) values = _mm512_castps128_ps512(_mm_loadu_ps(p));
+      if constexpr (times == 8)
+        values = _mm512_castps128_ps512(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i*)p)));
       const __m512i from =
           _mm512_srlv_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
                             _mm512_set1_epi32(__builtin_ctz(times)));
-      return _mm512_permutexvar_ps(from, load(p));
+      return _mm512_permutexvar_ps(from, values);
     }
     /// p[0..3] = the sums of a, b, c and d.
     static void store_sums(float* p, V a, V b, V c, V d) {
