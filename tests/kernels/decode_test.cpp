@@ -114,12 +114,12 @@ TEST(DecodeMemory, IsReadButForScalesAndTheEndsOfBuffers) {
     c.keys = {{"B", "1"},    {"T", "64"}, {"layers", "2"}, {"kv", kv}, {"D", "512"},
               {"F", "2048"}, {"N", "4"},  {"K", "2"},      {"H", "64"}};
     const auto problem = operation_of(portable).bind(portable, c, kCaches);
-    if (missing(Need::avx2).empty() || missing(Need::neon).empty()) {
-      EXPECT_LE(problem->read_own_memory(), problem->cost().bytes);
-      EXPECT_GE(problem->read_own_memory(), 0.97 * problem->cost().bytes);
-    } else {
-      EXPECT_EQ(problem->read_own_memory(), 0);
+    int loops = 0;
+    for (double bytes; (bytes = problem->read_own_memory(loops)) > 0; ++loops) {
+      EXPECT_LE(bytes, problem->cost().bytes);
+      EXPECT_GE(bytes, 0.97 * problem->cost().bytes);
     }
+    EXPECT_EQ(loops > 0, missing(Need::avx2).empty() || missing(Need::neon).empty());
   }
 }
 
