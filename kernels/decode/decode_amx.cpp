@@ -1,4 +1,4 @@
-// Idea: matmul on AMX tiles for weights packed before, of int8 weights up to 16 rows as two int8
+// Idea: matmul on AMX tiles for weights packed before, of int8 weights up to 64 rows as two int8
 // products; attention on AMX tiles for an int8 cache, of AVX-512 for bf16, which is as fast for
 // groups of four.
 // Bound: the DRAM read roof for every batch that a server would run: a tile product takes what 16

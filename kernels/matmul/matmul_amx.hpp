@@ -16,21 +16,28 @@ namespace {
 constexpr int kSide = 32, kHalf = Amx::kRows;    ///< columns of a panel and most rows; of a tile
 constexpr int kGroupBytes = 2 * Amx::kRowBytes;  ///< what one sum takes of K, for all columns
 constexpr int kStepBytes = kHalf * kGroupBytes;  ///< 64 bytes of K, for all columns
-constexpr int kDepth = 16;                       ///< steps of a panel: 32 KB, to stay in L1
-/// Bytes by which lines of weights that are read once are asked for. 2 KB, 16 to 32 KB: 6 to 12 %
-/// slower at M = 1 to 32, cold.
+constexpr int kStepLines = kStepBytes / 64;
+constexpr int kDepth = 16;  ///< steps of a panel: 32 KB, to stay in L1
+/// Bytes by which lines of weights that are read once are asked for. 16 to 32 KB: 6 to 12 % slower
+/// at M = 1 to 32, cold; whole pages of 4 KB: 10 % slower at M = 64 than half a page more.
 constexpr int kAhead = 6144;
+/// Rows up to which weights packed before are one stream past all of X; and how many steps of it
+/// stay in L1 for two blocks of 32 rows, twice as many for more: 2, 8 and 16 were slower at M = 64,
+/// 4 at M = 128.
+constexpr int kFewRows = 128, kPiece = 4;
 
 /// Adds rows of `sums`, kSide apart, times scales where given, to Z or replaces it.
 template <class Z>
 void put_rows(const Z* sums, Z* z, std::int64_t ldz, std::int64_t rows, std::int64_t width,
               bool accumulate, const float* scales) {
-  for (std::int64_t r = 0; r < rows; ++r, sums += kSide, z += ldz)
-    for (std::int64_t j = 0; j < width; ++j) {
-      Z sum = sums[j];
-      if constexpr (std::is_same_v<Z, float>) sum *= scales != nullptr ? scales[j] : 1.0f;
-      z[j] = accumulate ? z[j] + sum : sum;
-    }
+  for (std::int64_t r = 0; r < rows; ++r, sums += kSide, z += ldz) {
+    Z row[kSide];
+    std::memcpy(row, sums, sizeof row);
+    if constexpr (std::is_same_v<Z, float>)
+      for (std::int64_t j = 0; j < width && scales != nullptr; ++j) row[j] *= scales[j];
+    for (std::int64_t j = 0; j < width && accumulate; ++j) row[j] += z[j];
+    std::memcpy(z, row, static_cast<std::size_t>(width) * sizeof(Z));
+  }
 }
 
 template <class YT>
@@ -82,16 +89,23 @@ struct Int8Signed : Int8Vnni<std::uint8_t> {
   static void product_35() { _tile_dpbssd(3, 7, 5); }
 };
 
-/// Steps of Y where they lie, one after the other. Beside each, `lines` lines from `ahead` on are
-/// asked for.
+/// Steps of Y where they lie, one after the other. Beside each, in four places, `quarter` lines
+/// from `ahead` on are asked for.
 struct InPlace {
   const std::byte *at, *ahead;
-  std::int64_t lines;
+  std::int64_t quarter;
 
   const std::byte* next() {
-    for (std::int64_t i = 0; i < lines; ++i, ahead += 64) __builtin_prefetch(ahead, 0, 2);
     at += kStepBytes;
     return at - kStepBytes;
+  }
+  /// With four empty instructions a line: faster, they fill what L1 has for misses, and tiles that
+  /// L2 holds wait: cold M = 1 60 GB/s, without 51; together before a step 2 to 4 % slower.
+  void ask() {
+    for (std::int64_t i = 0; i < quarter; ++i, ahead += 64) {
+      __builtin_prefetch(ahead, 0, 2);
+      asm volatile("nop; nop; nop; nop");
+    }
   }
 };
 
@@ -123,6 +137,7 @@ struct Widened {
     Amx::memory_fence();
     return reinterpret_cast<const std::byte*>(space + used++ % places * kStep);
   }
+  void ask() {}  ///< widening does
 };
 
 template <class E>
@@ -145,6 +160,7 @@ struct Tiled {
     std::int64_t all_steps;        ///< of K
     std::int64_t nc, pass;         ///< a task's panels across, and down at a time
     std::int64_t row_tasks, column_tasks;
+    std::int64_t few_rows, few_pass;  ///< of few rows: in a step of X; steps whose X L2 holds
 
     std::int64_t row(std::int64_t task) const {
       return lesser(s.m, task * round_up(blocks_of(s.m, row_tasks), kSide));
@@ -152,6 +168,10 @@ struct Tiled {
     std::int64_t column(std::int64_t task) const { return task * columns / column_tasks; }
     std::int64_t steps(std::int64_t depth) const {
       return lesser(kDepth, all_steps - depth * kDepth);
+    }
+    /// Of few rows: steps of K that a block of them takes at a time.
+    std::int64_t piece() const {
+      return few_rows <= kSide ? few_pass : few_rows <= 2 * kSide ? kPiece : 2 * kPiece;
     }
     /// Where a panel that was packed before begins: all depths of 32 columns, then the next 32.
     std::int64_t held(std::int64_t column, std::int64_t depth) const {
@@ -174,17 +194,18 @@ struct Tiled {
     l.column_tasks = lesser(l.columns, round_up(blocks_of(l.columns, nc_most), plan.threads));
     l.nc = blocks_of(l.columns, l.column_tasks);
     l.row_tasks = lesser(blocks_of(s.m, kSide), blocks_of(plan.threads, l.column_tasks));
+    l.few_rows = s.m <= kSide ? s.m : round_up(s.m, kHalf);
+    // Half of L2 for X: the weights pass through the other.
+    const std::int64_t passes = blocks_of(l.few_rows * l.all_steps * Amx::kRowBytes, l2 / 2);
+    l.few_pass = round_up(blocks_of(l.all_steps, passes), 2 * kPiece);
     return l;
   }
 
   static std::int64_t own_bytes(const Layout& l) {
     return l.nc * l.pass * kPanel * std::int64_t{sizeof(Panel)};
   }
-  /// Few rows, of weights packed before, that are more than one tile has. Their X is packed,
-  /// because rows a page apart share a set of L1: 10 % at M = 32 in bf16.
-  static bool packs_x(const Layout& l) { return l.s.m > kHalf && l.s.m <= kSide; }
   static std::int64_t x_bytes(const Layout& l) {
-    return packs_x(l) ? round_up(l.all_steps * l.s.m * Amx::kRowBytes, 4096) : 0;
+    return l.s.m > kFewRows ? 0 : round_up(l.all_steps * l.few_rows * Amx::kRowBytes, 4096);
   }
   static std::int64_t workspace_bytes(const Plan& plan) {
     const Layout l = layout(plan);
@@ -192,9 +213,14 @@ struct Tiled {
   }
   static Tiles tiles(const Plan& plan, bool prepacked) {
     const Layout l = layout(plan);
-    if (prepacked && l.s.m <= kSide) {
-      const Tile sums{kSide, kSide, l.all_steps * kStep};
-      return {.l1 = sums, .l2 = sums, .l3 = sums, .y_packed = sizeof(Held), .y_prepacked = true};
+    if (prepacked && l.s.m <= kFewRows) {
+      const std::int64_t depth = l.few_pass * kStep;
+      return {.l1 = {kSide, kSide, l.piece() * kStep},
+              .l2 = {kFewRows, kSide, depth},
+              .l3 = {kFewRows, blocks_of(l.columns, plan.threads) * kSide, depth},
+              .x_packed = sizeof(X),
+              .y_packed = sizeof(Held),
+              .y_prepacked = true};
     }
     return {.l1 = {kSide, kSide, kDepth * kStep},
             .l2 = {kRowsAtATime, kSide, kDepth * kStep},
@@ -243,11 +269,15 @@ struct Tiled {
     const std::int64_t row_bytes = ldx * std::int64_t{sizeof(X)};
     for (; steps > 0; --steps, x += x_step) {
       const std::byte* y = source.next();
+      source.ask();
       _tile_loadd(4, y, kGroupBytes);
+      source.ask();
       _tile_loadd(6, x, row_bytes);
       E::product_04();
+      source.ask();
       _tile_loadd(5, y + Amx::kRowBytes, kGroupBytes);
       E::product_15();
+      source.ask();
       if constexpr (kTall) {
         _tile_loadd(7, x + kHalf * ldx, row_bytes);
         E::product_24();
@@ -278,9 +308,45 @@ struct Tiled {
   static void pack_x(const Layout& l, std::int64_t step, std::int64_t rows, const X* x, X* out) {
     const std::int64_t k = step * kStep, depth = lesser(kStep, l.s.k - k);
     for (std::int64_t r = 0; r < rows; ++r, out += kStep) {
-      std::memset(out, 0, Amx::kRowBytes);
-      std::memcpy(out, x + r * l.s.k + k, static_cast<std::size_t>(depth) * sizeof(X));
+      const X* from = x + r * l.s.k + k;
+      if (depth == kStep) {
+        std::memcpy(out, from, Amx::kRowBytes);
+      } else {
+        std::memset(out, 0, Amx::kRowBytes);
+        std::memcpy(out, from, static_cast<std::size_t>(depth) * sizeof(X));
+      }
     }
+  }
+
+  /// Sums begin from where they lie, or, if that is null, from zero.
+  template <bool kTall>
+  static void start(const Z* from, std::int64_t ld) {
+    if (from == nullptr) {
+      _tile_zero(0);
+      _tile_zero(1);
+      _tile_zero(2);
+      _tile_zero(3);
+      return;
+    }
+    const std::int64_t row_bytes = ld * std::int64_t{sizeof(Z)};
+    Amx::memory_fence();
+    _tile_loadd(0, from, row_bytes);
+    _tile_loadd(1, from + kHalf, row_bytes);
+    if constexpr (kTall) {
+      _tile_loadd(2, from + kHalf * ld, row_bytes);
+      _tile_loadd(3, from + kHalf * ld + kHalf, row_bytes);
+    }
+  }
+  template <bool kTall>
+  static void store(Z* to, std::int64_t ld) {
+    const std::int64_t row_bytes = ld * std::int64_t{sizeof(Z)};
+    _tile_stored(0, to, row_bytes);
+    _tile_stored(1, to + kHalf, row_bytes);
+    if constexpr (kTall) {
+      _tile_stored(2, to + kHalf * ld, row_bytes);
+      _tile_stored(3, to + kHalf * ld + kHalf, row_bytes);
+    }
+    Amx::memory_fence();
   }
 
   /// The sums of up to 32 rows of 32 columns: `add()` adds to them in their tiles, and `z` is at
@@ -289,32 +355,11 @@ struct Tiled {
   static void sums(std::int64_t rows, std::int64_t width, bool accumulate, const float* scales,
                    Z* z, std::int64_t ldz, Add add) {
     const bool in_place = width == kSide && scales == nullptr;
-    const std::int64_t z_row_bytes = ldz * std::int64_t{sizeof(Z)};
-    if (in_place && accumulate) {
-      _tile_loadd(0, z, z_row_bytes);
-      _tile_loadd(1, z + kHalf, z_row_bytes);
-      if constexpr (kTall) {
-        _tile_loadd(2, z + kHalf * ldz, z_row_bytes);
-        _tile_loadd(3, z + kHalf * ldz + kHalf, z_row_bytes);
-      }
-    } else {
-      _tile_zero(0);
-      _tile_zero(1);
-      _tile_zero(2);
-      _tile_zero(3);
-    }
+    start<kTall>(in_place && accumulate ? z : nullptr, ldz);
     add();
 
     alignas(64) Z kept[kSide * kSide];
-    Z* const to = in_place ? z : kept;
-    const std::int64_t ld = in_place ? ldz : kSide, row_bytes = ld * std::int64_t{sizeof(Z)};
-    _tile_stored(0, to, row_bytes);
-    _tile_stored(1, to + kHalf, row_bytes);
-    if constexpr (kTall) {
-      _tile_stored(2, to + kHalf * ld, row_bytes);
-      _tile_stored(3, to + kHalf * ld + kHalf, row_bytes);
-    }
-    Amx::memory_fence();
+    store<kTall>(in_place ? z : kept, in_place ? ldz : kSide);
     if (!in_place) put_rows(kept, z, ldz, rows, width, accumulate, scales);
   }
 
@@ -332,25 +377,62 @@ struct Tiled {
       sums<false>(rows, width, accumulate, with, z, l.s.n, [&] { add(std::false_type(), z); });
   }
 
-  /// Up to 32 rows and the columns of panel p: sums stay in their tiles over all of K.
-  /// `steps_of_x`, for more rows than one tile has: all steps, as pack_x() makes them.
-  static void few_rows(const Layout& l, std::int64_t p, const X* x, const X* steps_of_x,
-                       const Held* held, const float* scales, Z* z, Panel* own) {
-    const Held* from = held + l.held(p, 0);
-    const auto from_source = [&](auto source) {
-      sums_of(l, 0, l.s.m, p, false, scales, z, [&](auto tall, const Z*) {
-        if constexpr (tall)
-          add_steps<true>(l.all_steps, steps_of_x, kStep, l.s.m * kStep, source, nullptr, 0);
-        else
-          add_from_rows<false>(l, 0, l.all_steps, l.s.m, x, source, nullptr);
-      });
+  /// Where row r of X lies in a step, elements: pieces, in each the blocks of 32 rows, in each the
+  /// steps, in each its rows 64 bytes apart, so that a panel takes X from first to last.
+  static std::int64_t x_place(const Layout& l, std::int64_t step, std::int64_t r) {
+    const std::int64_t at = step / l.piece() * l.piece(), row = r / kSide * kSide;
+    const std::int64_t steps = lesser(l.piece(), l.all_steps - at);
+    const std::int64_t rows = lesser(kSide, l.few_rows - row);
+    return (at * l.few_rows + row * steps + (step - at) * rows + r - row) * kStep;
+  }
+
+  /// The sums of all rows of X and the columns of panel p over steps [first, last), a multiple of
+  /// pieces but for the last. The weights are one stream: each piece of it stays in L1 while the
+  /// blocks of rows, whose sums are in L1 between, take it in turn.
+  static void few_rows(const Layout& l, std::int64_t p, std::int64_t first, std::int64_t last,
+                       const X* x, const Held* held, Panel* own, Z* sums) {
+    const Held* from = held + l.held(p, 0) + first * kStepElements;
+    const std::int64_t blocks = blocks_of(l.few_rows, kSide), piece = l.piece();
+    const auto over = [&](auto with_source) {
+      for (std::int64_t at = first; at < last; at += piece)
+        for (std::int64_t block = 0; block < blocks; ++block) {
+          const std::int64_t row = block * kSide, rows = lesser(kSide, l.few_rows - row);
+          const std::int64_t steps = lesser(piece, last - at);
+          const X* const rows_of_x = x + x_place(l, at, row);
+          Z* const of_block = sums + row * kSide;
+          const auto add = [&](auto tall, auto& source) {
+            start<tall>(at > first ? of_block : nullptr, kSide);
+            add_steps<tall>(steps, rows_of_x, kStep, rows * kStep, source, nullptr, 0);
+            store<tall>(of_block, kSide);
+          };
+          with_source(at - first, block, [&](auto& source) {
+            if (rows > kHalf)
+              add(std::true_type(), source);
+            else
+              add(std::false_type(), source);
+          });
+        }
     };
     if constexpr (kWidens) {
-      constexpr std::int64_t kPlaces = 4;  // 8 KB, which stay in L1
-      from_source(Widened<E>(from, own, kPlaces, l.all_steps));
+      const std::int64_t places = blocks == 1 ? 4 : 2 * piece;  // 8 to 32 KB, which stay in L1
+      Widened<E> widened(from, own, places, last - first);
+      over([&](std::int64_t at, std::int64_t block, auto add) {
+        if (block == 0) return add(widened);
+        const Panel* made = own + at % places * kStepElements;
+        InPlace in_place{reinterpret_cast<const std::byte*>(made), nullptr, 0};
+        add(in_place);
+      });
     } else {
-      const auto* at = reinterpret_cast<const std::byte*>(from);
-      from_source(InPlace{at, at + kAhead, kStepBytes / 64});
+      // Each block asks for its share of what a piece takes, and the first of them finds the whole
+      // piece asked for.
+      const std::int64_t quarter = blocks_of(kStepLines / 4, blocks);
+      const std::int64_t share = lesser(piece, last - first) * quarter * 4 * 64;
+      const std::int64_t ahead = kAhead + lesser(piece, last - first) * kStepBytes - share;
+      over([&](std::int64_t at, std::int64_t block, auto add) {
+        const auto* weights = reinterpret_cast<const std::byte*>(from + at * kStepElements);
+        InPlace in_place{weights, weights + ahead + block * share, quarter};
+        add(in_place);
+      });
     }
   }
 
@@ -367,14 +449,14 @@ struct Tiled {
           Panel* slot = own + (once ? 0 : ((d - pass) * l.nc + p - p_begin) * kPanel);
           const Panel* panel = slot;
           const std::int64_t row_blocks = blocks_of(lesser(kRowsAtATime, m_end - m), kSide);
-          InPlace in_place{.at = nullptr, .ahead = nullptr, .lines = 0};
+          InPlace in_place{.at = nullptr, .ahead = nullptr, .quarter = 0};
           if (from == nullptr) {
             if (m == m_begin) pack_panel(l, y, p, d, slot);
           } else if constexpr (!kWidens) {
             panel = from;
             if (m == m_begin && p + 1 < p_end) {
               in_place.ahead = reinterpret_cast<const std::byte*>(held + l.held(p + 1, d));
-              in_place.lines = blocks_of(kStepBytes / 64, row_blocks);
+              in_place.quarter = blocks_of(kStepLines / 4, row_blocks);
             }
           }
           Amx::memory_fence();
@@ -403,28 +485,45 @@ struct Tiled {
   static void multiply(const Plan& plan, const X* x, const Y* y, const Held* held,
                        const float* scales, Z* z) {
     const Layout l = layout(plan);
-    const bool few = held != nullptr && l.s.m <= kSide;
-    X* const steps_of_x = static_cast<X*>(plan.workspace);
 #pragma omp parallel num_threads(plan.threads)
     {
-      auto* const own = reinterpret_cast<Panel*>(static_cast<std::byte*>(plan.workspace) +
-                                                 x_bytes(l) + omp_get_thread_num() * own_bytes(l));
-      if (few && packs_x(l)) {
-#pragma omp for
-        for (std::int64_t i = 0; i < l.all_steps; ++i)
-          pack_x(l, i, l.s.m, x, steps_of_x + i * l.s.m * kStep);
-      }
-      Amx::configure(few ? l.s.m : kSide);
-      // Of few rows the last columns are dealt out one by one.
-#pragma omp for schedule(guided) nowait
-      for (std::int64_t p = 0; p < (few ? l.columns : 0); ++p)
-        few_rows(l, p, x, steps_of_x, held, scales, z, own);
+      Amx::configure();
 #pragma omp for schedule(dynamic, 1)
-      for (std::int64_t i = 0; i < (few ? 0 : l.row_tasks * l.column_tasks); ++i) {
+      for (std::int64_t i = 0; i < l.row_tasks * l.column_tasks; ++i) {
         const std::int64_t r = i % l.row_tasks, c = i / l.row_tasks;
         for (std::int64_t pass = 0; pass < l.depths; pass += l.pass)
           task(l, pass, l.row(r), l.row(r + 1), l.column(c), l.column(c + 1), x, y, held, scales, z,
-               own);
+               own_of(plan, l));
+      }
+      Amx::leave();
+    }
+  }
+
+  /// The calling thread's panels.
+  static Panel* own_of(const Plan& plan, const Layout& l) {
+    return reinterpret_cast<Panel*>(static_cast<std::byte*>(plan.workspace) + x_bytes(l) +
+                                    omp_get_thread_num() * own_bytes(l));
+  }
+
+  /// Few rows, of weights packed before. `pack(l, out)`, which all threads call, brings X into
+  /// steps; `put(p, sums, accumulate)` takes the sums of all rows and panel p, kSide apart.
+  template <class Pack, class Put>
+  static void stream(const Plan& plan, const Held* held, Pack pack, Put put) {
+    const Layout l = layout(plan);
+    X* const x = static_cast<X*>(plan.workspace);
+#pragma omp parallel num_threads(plan.threads)
+    {
+      alignas(64) Z sums[kFewRows * kSide];
+      pack(l, x);
+      Amx::configure(lesser(kSide, l.few_rows));
+      for (std::int64_t first = 0; first < l.all_steps; first += l.few_pass) {
+        // The last columns are dealt out one by one.
+#pragma omp for schedule(guided)
+        for (std::int64_t p = 0; p < l.columns; ++p) {
+          few_rows(l, p, first, lesser(l.all_steps, first + l.few_pass), x, held, own_of(plan, l),
+                   sums);
+          put(p, sums, first > 0);
+        }
       }
       Amx::leave();
     }
@@ -447,7 +546,20 @@ struct Tiled {
   }
   static void run_packed(const Plan& plan, const X* x, const void* packed, const float* scales,
                          Z* z) {
-    multiply(plan, x, nullptr, static_cast<const Held*>(packed), scales, z);
+    const auto* held = static_cast<const Held*>(packed);
+    const Shape& s = plan.shape;
+    if (s.m > kFewRows) return multiply(plan, x, nullptr, held, scales, z);
+    const auto pack = [&](const Layout& l, X* out) {
+#pragma omp for
+      for (std::int64_t i = 0; i < l.all_steps; ++i)
+        for (std::int64_t r = 0; r < s.m; ++r) pack_x(l, i, 1, x + r * s.k, out + x_place(l, i, r));
+    };
+    const auto put = [&](std::int64_t p, const Z* sums, bool accumulate) {
+      const std::int64_t column = p * kSide, width = lesser(kSide, s.n - column);
+      put_rows(sums, z + column, s.n, s.m, width, accumulate,
+               scales != nullptr ? scales + column : nullptr);
+    };
+    stream(plan, held, pack, put);
   }
 
   static constexpr Routine<X, Y, Z> routine() {

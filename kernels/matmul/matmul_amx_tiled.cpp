@@ -1,12 +1,15 @@
 // Idea: AMX. 2 x 2 tiles of sums take two tiles of X, read from where X lies, and two of Y from
 // panels of 32 columns: 4 loads for 4 products. A task holds its columns of Y, packed or widened as
-// they are first used, in L2 and takes blocks of rows of X past them. For few rows and weights
-// packed before, sums stay in tiles over all of K and the weights are one stream.
+// they are first used, in L2 and takes blocks of rows of X past them. For up to 128 rows and
+// weights packed before, the weights are one stream past all of X: up to 32 rows, sums stay in
+// tiles over all of K, beyond, in L1 between a few steps.
 // Bound: a tile product every 16 cycles, 1024 FLOP a cycle in bf16 and 2048 OP in int8; X and Z
 // from L3, as so many products leave little time for them.
 // Gains over avx512_bf16_packed and avx512_vnni_packed: 16 and 8 times the products a cycle.
 // Tried and left: X packed by each task, so that its tiles load twice as fast, and sums kept in L2
-// until a block of rows is done: 0.85 of the speed, as packing waits for L3 and products do not.
+// until a block of rows is done: 0.85 of the speed, as packing waits for L3 and products do not. Of
+// the stream at M = 64: X and the next weights asked for into L1 too (0.6 to 1), every second to
+// eighth line asked for and the rest left to the hardware (0.9), all by one block of rows (0.9).
 #include "kernels/matmul/matmul_amx.hpp"
 
 namespace kernels::matmul {
