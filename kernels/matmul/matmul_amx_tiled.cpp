@@ -8,8 +8,9 @@
 // Gains over avx512_bf16_packed and avx512_vnni_packed: 16 and 8 times the products a cycle.
 // Tried and left: X packed by each task, so that its tiles load twice as fast, and sums kept in L2
 // until a block of rows is done: 0.85 of the speed, as packing waits for L3 and products do not. Of
-// the stream at M = 64: X and the next weights asked for into L1 too (0.6 to 1), every second to
-// eighth line asked for and the rest left to the hardware (0.9), all by one block of rows (0.9).
+// the stream at M = 64: X and the next weights asked for into L1 too (0.5 to 1), every second to
+// eighth line asked for and the rest left to the hardware (0.8 to 0.9), all by one block of rows
+// (0.9).
 #include "kernels/matmul/matmul_amx.hpp"
 
 namespace kernels::matmul {
