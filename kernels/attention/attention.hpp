@@ -73,15 +73,20 @@ constexpr Cost cost(const Shape& s, int element_bytes, int scale_bytes) {
           rows * (s.head_dim * element_bytes + scale_bytes) + table + queries};
 }
 
-/// Tokens of one piece of work when the context is split: enough pieces that each thread gets
-/// several to balance with, none so small that its own set-up and the combination weigh.
+/// Tokens of one piece of work when the context is split: enough pieces to balance the threads
+/// with, of a thousand tokens or more, so that set-up and combination do not weigh, as long as
+/// every thread gets two.
 constexpr std::int64_t chunk_tokens(const Shape& s, int threads) {
-  constexpr std::int64_t kPiecesPerThread = 8, kSmallest = 256, kGrain = 64;
-  const std::int64_t items = s.batch * s.kv_heads;
-  const std::int64_t chunks = (kPiecesPerThread * threads + items - 1) / items;
-  const std::int64_t even = (s.context + chunks - 1) / chunks;
-  const std::int64_t wanted = even < kSmallest ? kSmallest : even;
-  return (wanted + kGrain - 1) / kGrain * kGrain;
+  constexpr std::int64_t kMostPieces = 8, kFewestPieces = 2;  // of a thread
+  constexpr std::int64_t kWanted = 1024, kSmallest = 256, kGrain = 64;
+  const auto tokens = [&](std::int64_t pieces) {
+    const std::int64_t items = s.batch * s.kv_heads,
+                       chunks = (pieces * threads + items - 1) / items;
+    return (s.context + chunks - 1) / chunks;
+  };
+  const std::int64_t few = tokens(kFewestPieces), many = tokens(kMostPieces);
+  const std::int64_t least = few < kSmallest ? kSmallest : few < kWanted ? few : kWanted;
+  return ((many > least ? many : least) + kGrain - 1) / kGrain * kGrain;
 }
 
 /// What every variant may need between its steps: a row of scores a thread, or for each head and

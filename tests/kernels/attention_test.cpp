@@ -50,10 +50,13 @@ TEST(AttentionSplit, GivesEachThreadSeveralPieces) {
     return chunk_tokens(
         {.batch = batch, .context = context, .heads = 32, .kv_heads = 8, .head_dim = 128}, threads);
   };
-  EXPECT_EQ(chunk(1, 8192, 4), 2048);  // 32 pieces wanted, 8 kv heads: 4 each
-  EXPECT_EQ(chunk(8, 8192, 4), 8192);  // 64 pieces as it is
-  EXPECT_EQ(chunk(1, 512, 4), 256);    // never below 256
-  EXPECT_EQ(chunk(1, 8193, 4), 2112);  // rounded up to 64
+  EXPECT_EQ(chunk(1, 8192, 4), 2048);   // 32 pieces wanted, 8 kv heads: 4 each
+  EXPECT_EQ(chunk(8, 8192, 4), 8192);   // 64 pieces as it is
+  EXPECT_EQ(chunk(1, 1024, 4), 1024);   // not 256, as 8 pieces are two for each thread
+  EXPECT_EQ(chunk(1, 4096, 16), 1024);  // 16 chunks would have 256
+  EXPECT_EQ(chunk(1, 8192, 64), 512);   // 64 chunks would have 128, two pieces a thread 512
+  EXPECT_EQ(chunk(1, 1024, 64), 256);   // never below 256
+  EXPECT_EQ(chunk(1, 8193, 4), 2112);   // rounded up to 64
 }
 
 /// One float as a vector: the exponential's arithmetic, on any machine.
