@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 
+#include "kernels/dtype.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/op.hpp"
 
@@ -30,7 +31,20 @@ struct ElementBytes {
   int weight, weight_scale, kv, kv_scale;
 };
 
-/// One variant: registered kernels by name.
+/// What lies between the kernels, on rows of `n` values (decode_glue.hpp).
+struct Glue {
+  const char* exec_unit;
+  /// out = x / rms(x), without a gain.
+  void (*normalise)(const float* x, std::int64_t n, bf16* out);
+  void (*add)(float* x, const float* more, std::int64_t n);
+  void (*narrow)(const float* x, std::int64_t n, bf16* out);
+  /// out = silu(gates) * up.
+  void (*gate)(const float* gates, const float* up, std::int64_t n, bf16* out);
+  /// A row of K or V on its way into an int8 cache; the largest magnitude becomes 127 of its scale.
+  void (*store_s8)(const float* row, std::int64_t n, std::int8_t* out, float* scale);
+};
+
+/// One variant: registered kernels by name, and what lies between them.
 struct Kernel {
   const char* exec_unit;
   /// On weights packed before (pack:pre) where it has that; the first that does the step's
@@ -39,6 +53,7 @@ struct Kernel {
   const char* attention_bf16;
   /// The first that this CPU can run.
   std::array<const char*, 2> attention_s8;
+  Glue glue;
   double max_flops = 0;  ///< largest step that is offered for it, FLOP; 0: any
 };
 

@@ -1,32 +1,51 @@
-// What lies between the kernels of a decode step, row by row. A row is one sequence.
+// What lies between the kernels of a decode step, row by row; a row is one sequence. Every variant
+// compiles it with the flags of its instruction set: in L1 on Sapphire Rapids, vectors of 512 bits
+// take per element for gate() 1.4 cycles where the baseline's take 5.7, for normalise() 0.6
+// and 1.8, for narrow() 0.5 and 1.3. So all is in an unnamed namespace, and calls nothing that is
+// not: a function compiled with such flags must never be merged with one that was not.
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/decode/decode.hpp"
 #include "kernels/dtype.hpp"
 
 namespace kernels::decode {
+namespace {
 
-/// x / rms(x), without a gain.
+/// The bits of bf16(x), whose constructor other files share.
+inline std::uint16_t bf16_bits(float x) {
+  const auto u = __builtin_bit_cast(std::uint32_t, x);
+  const bool is_nan = (u & 0x7fffffffu) > 0x7f800000u;
+  return static_cast<std::uint16_t>(is_nan ? (u >> 16) | 0x40u
+                                           : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+}
+
 inline void normalise(const float* x, std::int64_t n, bf16* out) {
   float squares = 0;
 #pragma omp simd reduction(+ : squares)
   for (std::int64_t i = 0; i < n; ++i) squares += x[i] * x[i];
-  const float factor = 1 / std::sqrt(squares / static_cast<float>(n) + kNormEpsilon);
-  for (std::int64_t i = 0; i < n; ++i) out[i] = bf16(x[i] * factor);
+  const float factor = 1 / __builtin_sqrtf(squares / static_cast<float>(n) + kNormEpsilon);
+  for (std::int64_t i = 0; i < n; ++i) out[i].bits = bf16_bits(x[i] * factor);
 }
 
 inline void add(float* x, const float* more, std::int64_t n) {
+#pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) x[i] += more[i];
 }
 
 inline void narrow(const float* x, std::int64_t n, bf16* out) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = bf16(x[i]);
+  for (std::int64_t i = 0; i < n; ++i) out[i].bits = bf16_bits(x[i]);
+}
+
+/// x within ±most, NaN too. On bits, as the smaller of two integers is one operation: a choice
+/// between floats GCC 12 makes a branch, and gate() behind it a product for the numbers beyond,
+/// which is denormal for those within: 7.7 cycles an element.
+inline float within(float most, float x) {
+  const auto sign = __builtin_bit_cast(std::int32_t, x) & INT32_MIN,
+             size = __builtin_bit_cast(std::int32_t, x) & INT32_MAX,
+             bound = __builtin_bit_cast(std::int32_t, most);
+  return __builtin_bit_cast(float, sign | (size < bound ? size : bound));
 }
 
 /// e^x to a relative 3e-7 + 7.4e-8 |x| (rounding of x log2(e) and of the constant) and no further
@@ -34,7 +53,7 @@ inline void narrow(const float* x, std::int64_t n, bf16* out) {
 /// of the fraction f within a half of 0, times 2^whole.
 inline float fast_exp(float x) {
   constexpr float kRound = 0x1.8p23f;  // adding it leaves a whole number
-  const float scaled = std::min(126.0f, std::max(-126.0f, x * 1.44269504f));
+  const float scaled = within(126, x * 1.44269504f);
   const float whole = (scaled + kRound) - kRound, f = scaled - whole;
   float y = 1.5403530e-4f;
   y = y * f + 1.3333558e-3f;
@@ -43,25 +62,37 @@ inline float fast_exp(float x) {
   y = y * f + 2.4022651e-1f;
   y = y * f + 6.9314718e-1f;
   y = y * f + 1.0f;
-  return y * std::bit_cast<float>((static_cast<std::int32_t>(whole) + 127) << 23);
+  return y * __builtin_bit_cast(float, (static_cast<std::int32_t>(whole) + 127) << 23);
 }
 
 inline void gate(const float* gates, const float* up, std::int64_t n, bf16* out) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = bf16(gates[i] / (1 + fast_exp(-gates[i])) * up[i]);
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i].bits = bf16_bits(gates[i] / (1 + fast_exp(-gates[i])) * up[i]);
 }
 
-/// A row of K or V on its way into the cache; `scale` is that of an int8 row, else not used.
-template <class T>
-void store(const float* row, std::int64_t n, T* out, [[maybe_unused]] float* scale) {
-  if constexpr (std::is_same_v<T, bf16>) {
-    narrow(row, n, out);
-  } else {
-    float most = 0;
-    for (std::int64_t i = 0; i < n; ++i) most = std::max(most, std::abs(row[i]));
-    *scale = most > 0 ? most / 127 : 1;
-    const float factor = 1 / *scale;
-    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(std::lrint(row[i] * factor));
+inline void store_s8(const float* row, std::int64_t n, std::int8_t* out, float* scale) {
+  float most = 0;
+#pragma omp simd reduction(max : most)
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float magnitude = __builtin_fabsf(row[i]);
+    most = magnitude > most ? magnitude : most;
   }
+  *scale = most > 0 ? most / 127 : 1;
+  const float factor = 1 / *scale;
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<std::int8_t>(static_cast<std::int32_t>(__builtin_rintf(row[i] * factor)));
 }
 
+/// This file's glue as compiled; `exec_unit` are the vectors of the flags.
+constexpr Glue glue_on(const char* exec_unit) {
+  return {.exec_unit = exec_unit,
+          .normalise = normalise,
+          .add = add,
+          .narrow = narrow,
+          .gate = gate,
+          .store_s8 = store_s8};
+}
+
+}  // namespace
 }  // namespace kernels::decode

@@ -64,10 +64,10 @@ constexpr auto routine_of = [](const matmul::Kernel& kernel) {
 };
 
 template <class W, class C>
-Calls<W, C> calls_of(const Choice& choice) {
+Calls<W, C> calls_of(const Kernel& kernel, const Choice& choice) {
   const auto& product = *static_cast<const matmul::Kernel*>(choice.product->table);
   const auto& attend = *static_cast<const attention::Kernel*>(choice.attend->table);
-  Calls<W, C> calls{.matmul = &product, .product = routine_of<W>(product)};
+  Calls<W, C> calls{.glue = &kernel.glue, .matmul = &product, .product = routine_of<W>(product)};
   if constexpr (kScaled<C>)
     calls.attend = attend.s8;
   else
@@ -91,7 +91,7 @@ class Decode final : public Problem {
         case_(c),
         caches_(caches),
         choice_(choose(kernel, c)),
-        calls_(calls_of<W, C>(choice_)),
+        calls_(calls_of<W, C>(kernel, choice_)),
         stack_(checked(shape_of(c), caches), calls_, caches, c.threads) {
     for (int stage = 0; stage < kStages; ++stage)
       if (stage != kHead || stack_.shape().vocabulary > 0)
@@ -163,7 +163,7 @@ class Decode final : public Problem {
       } else if (stage == kGlue) {
         part.op = "glue";
         part.dtype = "f32";
-        part.exec_unit = {"simd-baseline", "f32"};
+        part.exec_unit = {kernel_.glue.exec_unit, "f32"};
       } else {
         part.op = "matmul";
         part.variant = choice_.product->variant;

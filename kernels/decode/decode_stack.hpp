@@ -12,15 +12,15 @@
 #include "kernels/attention/attention.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/decode/decode.hpp"
-#include "kernels/decode/decode_glue.hpp"
 #include "kernels/decode/decode_values.hpp"
 #include "kernels/stream/stream.hpp"
 
 namespace kernels::decode {
 
-/// The registered kernels that a step calls.
+/// The registered kernels that a step calls, and what lies between them.
 template <class W, class C>
 struct Calls {
+  const Glue* glue;
   const matmul::Kernel* matmul;
   const matmul::Routine<bf16, W, float>* product;
   void (*attend)(const attention::Args<C>&);
@@ -85,8 +85,7 @@ class Stack {
   template <class Done>
   void step(Done done) {
     const Shape& s = shape_;
-    std::copy_n(start_.data(), start_.size(), x.data());
-    normalise_rows();
+    start_rows();
     for (std::int64_t l = 0; l < s.layers; ++l) {
       done(kGlue, l);
       multiply(kQkv, layers_[l].weights[kQkv], normed.data(), qkv.data());
@@ -97,13 +96,12 @@ class Stack {
       done(kAttention, l);
       rows([&](std::int64_t b) {
         const std::int64_t n = s.heads * s.head_dim;
-        narrow(&attended[b * n], n, &attended_bf16[b * n]);
+        calls_.glue->narrow(&attended[b * n], n, &attended_bf16[b * n]);
       });
       done(kGlue, l);
       multiply(kOut, layers_[l].weights[kOut], attended_bf16.data(), update.data());
       done(kOut, l);
-      add_rows();
-      normalise_rows();
+      add_rows(true);
       done(kGlue, l);
       multiply(kMlpUp, layers_[l].weights[kMlpUp], normed.data(), up.data());
       done(kMlpUp, l);
@@ -111,8 +109,7 @@ class Stack {
       done(kGlue, l);
       multiply(kMlpDown, layers_[l].weights[kMlpDown], gated.data(), update.data());
       done(kMlpDown, l);
-      add_rows();
-      if (l + 1 < s.layers || s.vocabulary > 0) normalise_rows();
+      add_rows(l + 1 < s.layers || s.vocabulary > 0);
     }
     done(kGlue, s.layers - 1);
     if (s.vocabulary == 0) return;
@@ -230,13 +227,21 @@ class Stack {
 #pragma omp parallel for num_threads(threads_)
     for (std::int64_t b = 0; b < shape_.batch; ++b) f(b);
   }
-  void normalise_rows() {
+  void start_rows() {
     const std::int64_t d = shape_.d_model;
-    rows([&](std::int64_t b) { normalise(&x[b * d], d, &normed[b * d]); });
+    rows([&](std::int64_t b) {
+      std::copy_n(&start_[b * d], d, &x[b * d]);
+      calls_.glue->normalise(&x[b * d], d, &normed[b * d]);
+    });
   }
-  void add_rows() {
+  /// Adds the update to the residuals and, where something follows, normalises them while they are
+  /// in L1.
+  void add_rows(bool then_normalise) {
     const std::int64_t d = shape_.d_model;
-    rows([&](std::int64_t b) { add(&x[b * d], &update[b * d], d); });
+    rows([&](std::int64_t b) {
+      calls_.glue->add(&x[b * d], &update[b * d], d);
+      if (then_normalise) calls_.glue->normalise(&x[b * d], d, &normed[b * d]);
+    });
   }
   /// In pieces: of one row a thread would work alone on exponentials of 10 us.
   void gate_rows() {
@@ -246,7 +251,7 @@ class Stack {
     for (std::int64_t i = 0; i < shape_.batch * pieces; ++i) {
       const std::int64_t b = i / pieces, at = i % pieces * kPiece;
       const float* row = &up[b * 2 * f];
-      gate(row + at, row + f + at, std::min(kPiece, f - at), &gated[b * f + at]);
+      calls_.glue->gate(row + at, row + f + at, std::min(kPiece, f - at), &gated[b * f + at]);
     }
   }
 
@@ -267,10 +272,17 @@ class Stack {
       for (std::int64_t head = 0; head < n; ++head) {
         const std::int64_t at = (b * n + head + 1) * shape_.context - 1;
         const auto scale = [&](Buffer<float>& scales) { return kScaled ? &scales[at] : nullptr; };
-        store(row + queries + head * h, h, &cache.k[at * h], scale(cache.k_scale));
-        store(row + queries + (n + head) * h, h, &cache.v[at * h], scale(cache.v_scale));
+        store(row + queries + head * h, &cache.k[at * h], scale(cache.k_scale));
+        store(row + queries + (n + head) * h, &cache.v[at * h], scale(cache.v_scale));
       }
     });
+  }
+  /// A row of K or V on its way into the cache; `scale` is that of an int8 row, else not used.
+  void store(const float* row, C* out, [[maybe_unused]] float* scale) const {
+    if constexpr (kScaled)
+      calls_.glue->store_s8(row, shape_.head_dim, out, scale);
+    else
+      calls_.glue->narrow(row, shape_.head_dim, out);
   }
 
   void attend(const Cache& cache) {

@@ -122,7 +122,7 @@ def row(item, repetition):
     if item["op"] == "decode":
         label += ("scope=program;parts=qkv attention glue;part_qkv=matmul/avx2/bf16/simd-avx2/f32;"
                   "part_attention=attention/avx2/s8/simd-avx2/f32;"
-                  "part_glue=glue//f32/simd-baseline/f32;")
+                  "part_glue=glue//f32/simd-avx2/f32;")
     if "--counters" in sys.argv and "FAKE_COUNTERS" in os.environ:
         label += f"counters={os.environ['FAKE_COUNTERS']};"
     if item["variant"] in ("scalar",):

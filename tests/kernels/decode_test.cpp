@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -129,14 +131,95 @@ TEST(DecodeGlue, ExponentialIsCloseAndEndsWithinBounds) {
         << x;
   EXPECT_EQ(fast_exp(-1e30f), 0x1p-126f);
   EXPECT_EQ(fast_exp(1e30f), 0x1p126f);
-  const float gates[] = {-1e30f, -3, 0, 3, 1e30f}, up[] = {1, 2, 3, 4, 1};
-  bf16 out[5];
-  gate(gates, up, 5, out);
-  EXPECT_NEAR(static_cast<float>(out[1]), -6 / (1 + std::exp(3.0)), 2e-3);
-  EXPECT_EQ(static_cast<float>(out[2]), 0);
-  EXPECT_NEAR(static_cast<float>(out[3]), 12 / (1 + std::exp(-3.0)), 0.05);
-  EXPECT_FLOAT_EQ(static_cast<float>(out[4]), static_cast<float>(bf16(1e30f)));
 }
+
+/// The glue of every variant that this CPU can run.
+class DecodeGlueOf : public testing::TestWithParam<KernelInfo> {
+ protected:
+  void SetUp() override {
+    if (const auto why = missing(GetParam().needs); !why.empty()) GTEST_SKIP() << why;
+  }
+  const Glue& glue() const { return static_cast<const Kernel*>(GetParam().table)->glue; }
+};
+
+std::vector<KernelInfo> cpu_variants() {
+  std::vector<KernelInfo> found;
+  for (const KernelInfo& info : all_kernels())
+    if (info.op == "decode" && !info.gpu()) found.push_back(info);
+  return found;
+}
+
+/// Long enough for whole vectors and a rest.
+std::vector<float> numbers(std::int64_t n) {
+  std::vector<float> out(n);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = std::sin(static_cast<float>(i)) * 5;
+  return out;
+}
+
+TEST_P(DecodeGlueOf, GatesAndEndsWithinBounds) {
+  std::vector<float> gates = numbers(77), up = numbers(77);
+  std::ranges::reverse(up);
+  std::ranges::copy(std::vector<float>{-1e30f, -3, 0, 3, 1e30f, 100, -100}, gates.begin());
+  up[0] = up[4] = 1;
+  std::vector<bf16> out(gates.size());
+  glue().gate(gates.data(), up.data(), 77, out.data());
+  for (std::size_t i = 1; i < gates.size(); ++i) {
+    const double expected = gates[i] / (1 + std::exp(-static_cast<double>(gates[i]))) * up[i];
+    EXPECT_NEAR(static_cast<float>(out[i]), expected, 0x1.01p-8 * std::abs(expected) + 1e-30) << i;
+  }
+  EXPECT_NEAR(static_cast<float>(out[0]), 0, 1e30 * 0x1.01p-126);
+}
+
+TEST_P(DecodeGlueOf, NarrowsAsTheConversion) {
+  std::vector<float> x = numbers(77);
+  const float inf = std::numeric_limits<float>::infinity(), ties[] = {0x1.01p0f, 0x1.03p0f};
+  std::ranges::copy(std::vector<float>{std::nanf("1"), inf, -inf, ties[0], ties[1], 3.4e38f, -0.0f},
+                    x.begin());
+  std::vector<bf16> out(x.size());
+  glue().narrow(x.data(), 77, out.data());
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(out[i].bits, bf16(x[i]).bits) << x[i];
+}
+
+TEST_P(DecodeGlueOf, AddsAndNormalises) {
+  const std::vector<float> more = numbers(77);
+  std::vector<float> x(77, 2);
+  glue().add(x.data(), more.data(), 77);
+  double squares = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    EXPECT_EQ(x[i], 2 + more[i]);
+    squares += static_cast<double>(x[i]) * x[i];
+  }
+  std::vector<bf16> out(x.size());
+  glue().normalise(x.data(), 77, out.data());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double expected = x[i] / std::sqrt(squares / 77 + kNormEpsilon);
+    EXPECT_NEAR(static_cast<float>(out[i]), expected, 0x1.01p-8 * std::abs(expected));
+  }
+}
+
+TEST_P(DecodeGlueOf, StoresInt8RoundedToEven) {
+  std::vector<float> row = numbers(77);
+  std::vector<std::int8_t> out(row.size());
+  float scale = 0;
+  const auto check = [&] {
+    glue().store_s8(row.data(), 77, out.data(), &scale);
+    const float factor = 1 / scale;
+    for (std::size_t i = 0; i < row.size(); ++i) EXPECT_EQ(out[i], std::lrint(row[i] * factor));
+  };
+  check();
+  EXPECT_FLOAT_EQ(scale, 5 * std::sin(11.0f) / -127);
+  std::ranges::copy(std::vector<float>{-127, 0.5f, 1.5f, -0.5f, -1.5f, 126.5f}, row.begin());
+  check();
+  EXPECT_EQ(scale, 1);
+  EXPECT_EQ(std::vector(out.begin(), out.begin() + 6),
+            (std::vector<std::int8_t>{-127, 0, 2, 0, -2, 126}));
+  std::ranges::fill(row, 0.0f);
+  check();
+  EXPECT_EQ(scale, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, DecodeGlueOf, testing::ValuesIn(cpu_variants()),
+                         [](const auto& info) { return std::string(info.param.variant); });
 
 TEST(DecodeTraffic, CrossesMainMemoryOnlyBeyondTheLastCache) {
   Case large = kCase;

@@ -25,7 +25,7 @@ json step(double milliseconds) {
            "device=cpu;exec_unit=simd-avx2;roof_dtype=f32;scope=program;parts=qkv attention glue;"
            "part_qkv=matmul/avx2_packed/bf16/simd-avx2/f32;"
            "part_attention=attention/avx2_int8/s8/simd-avx2/s8;"
-           "part_glue=glue//f32/simd-baseline/f32;"},
+           "part_glue=glue//f32/simd-avx2/f32;"},
           {"clock_hz", 3e9},
           {"flops", 300010000},
           {"bytes", 60000000},
