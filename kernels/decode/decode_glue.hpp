@@ -82,12 +82,12 @@ inline void gate(const float* gates, const float* up, std::int64_t n, bf16* out)
 }
 
 inline void store_s8(const float* row, std::int64_t n, std::int8_t* out, float* scale) {
-  float most = 0;
-#pragma omp simd reduction(max : most)
+  std::int32_t bits = 0;  // of the largest magnitude: integers compare in vectors, NaN or not
   for (std::int64_t i = 0; i < n; ++i) {
-    const float magnitude = __builtin_fabsf(row[i]);
-    most = magnitude > most ? magnitude : most;
+    const auto size = __builtin_bit_cast(std::int32_t, row[i]) & INT32_MAX;
+    bits = size > bits ? size : bits;
   }
+  const auto most = __builtin_bit_cast(float, bits);
   *scale = most > 0 ? most / 127 : 1;
   const float factor = 1 / *scale;
 #pragma omp simd
