@@ -19,7 +19,7 @@ constexpr int kStepBytes = kHalf * kGroupBytes;  ///< 64 bytes of K, for all col
 constexpr int kStepLines = kStepBytes / 64;
 constexpr int kDepth = 16;  ///< steps of a panel: 32 KB, to stay in L1
 /// Bytes by which lines of weights that are read once are asked for. 16 to 32 KB: 6 to 12 % slower
-/// at M = 1 to 32, cold; whole pages of 4 KB: 10 % slower at M = 64 than half a page more.
+/// at M = 1 to 32, cold. K in two halves side by side, 2 to 8 KB ahead in each: no gain.
 constexpr int kAhead = 6144;
 /// Rows up to which weights packed before are one stream past all of X; and how many steps of it
 /// stay in L1 for two blocks of 32 rows, twice as many for more: 2, 8 and 16 were slower at M = 64,
