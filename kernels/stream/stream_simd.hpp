@@ -14,8 +14,8 @@ inline void end_of_pass() { asm volatile("" ::: "memory"); }
 
 /// Four quarters side by side: as many streams for the prefetchers. Passes follow each other
 /// without a branch, which would be mispredicted once a pass: 5 % of one over half of L1. Tried and
-/// left for main memory: halves, a kilobyte of each in turns, asked for two kilobytes ahead (a tenth
-/// more in a loop by itself on a Xeon with AMX, nothing to a twentieth less here).
+/// left for main memory: halves, a kilobyte of each in turns, asked for two kilobytes ahead (a
+/// tenth more in a loop by itself on a Xeon with AMX, nothing to a twentieth less here).
 template <class F>
 std::uint32_t read(const float* a, std::int64_t n, std::int64_t repeats) {
   constexpr int kStreams = 4, kChains = 8, kBurst = kReadUnroll / kStreams;
