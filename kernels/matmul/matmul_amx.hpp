@@ -30,14 +30,12 @@ constexpr int kFewRows = 128, kPiece = 4;
 template <class Z>
 void put_rows(const Z* sums, Z* z, std::int64_t ldz, std::int64_t rows, std::int64_t width,
               bool accumulate, const float* scales) {
-  for (std::int64_t r = 0; r < rows; ++r, sums += kSide, z += ldz) {
-    Z row[kSide];
-    std::memcpy(row, sums, sizeof row);
-    if constexpr (std::is_same_v<Z, float>)
-      for (std::int64_t j = 0; j < width && scales != nullptr; ++j) row[j] *= scales[j];
-    for (std::int64_t j = 0; j < width && accumulate; ++j) row[j] += z[j];
-    std::memcpy(z, row, static_cast<std::size_t>(width) * sizeof(Z));
-  }
+  for (std::int64_t r = 0; r < rows; ++r, sums += kSide, z += ldz)
+    for (std::int64_t j = 0; j < width; ++j) {
+      Z sum = sums[j];
+      if constexpr (std::is_same_v<Z, float>) sum *= scales != nullptr ? scales[j] : 1.0f;
+      z[j] = accumulate ? z[j] + sum : sum;
+    }
 }
 
 template <class YT>
