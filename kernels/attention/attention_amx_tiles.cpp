@@ -32,15 +32,7 @@ struct Int8 {
   static void values() { _tile_dpbusd(7, 6, 1); }
 
   /// Halves of 16 queries.
-  static void split(__m512 x, T* high, T* low) {
-    const V value = _mm512_cvtps_epi32(x);
-    const V upper = _mm512_srai_epi32(_mm512_add_epi32(value, _mm512_set1_epi32(128)), 8);
-    const auto put = [](T* to, V v) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(v));
-    };
-    put(high, upper);
-    put(low, _mm512_sub_epi32(value, _mm512_slli_epi32(upper, 8)));
-  }
+  static void split(__m512 x, T* high, T* low) { Avx512::F32::store_halves(x, high, low); }
   /// Halves of 64 weights, the quarters of the four vectors side by side.
   static void split(const __m512* x, V& high, V& low) {
     const auto pair = [&](int i) {
@@ -135,7 +127,6 @@ class TileGroup : public Group<F, T, G, H, kPrefetch, Amx::kRowBytes / sizeof(T)
   static constexpr int kColumns = 2 * G;           ///< of queries, and rows of weights
   static constexpr int kSumsBytes = 4 * kColumns;  ///< of one token's scores
   static constexpr int kTogether = E::kTogether;
-  static constexpr bool kInteger = std::is_same_v<T, std::int8_t>;
   static constexpr int kQuarter = kBlock / 4;  ///< elements of a quarter of a vector
 
  public:
@@ -231,7 +222,7 @@ class TileGroup : public Group<F, T, G, H, kPrefetch, Amx::kRowBytes / sizeof(T)
   void split_query(int g) {
     const float* q = q_ + g * H;
     float step = 1;
-    if constexpr (kInteger) {
+    if constexpr (Base::kScaled) {
       auto top = F::set1(1e-30f);
       for (int d = 0; d < H; d += 16) {
         const auto x = F::load(q + d);
@@ -323,7 +314,7 @@ class TileGroup : public Group<F, T, G, H, kPrefetch, Amx::kRowBytes / sizeof(T)
   void split_weights(int count) {
     for (int i = count * G; i < kBlock * G; ++i) p_[i] = 0;
     auto inverse = F::set1(1);
-    if constexpr (kInteger) {
+    if constexpr (Base::kScaled) {
       auto top = F::set1(1e-30f);  // weights below it vanish in the sum
       for (int i = 0; i < kBlock * G; i += 16) top = F::max(top, F::load(p_ + i));
       top = Base::template fold_max<G>(top);

@@ -94,7 +94,8 @@ class Group {
     attend_with(*this, b, kv_head, begin, end);
   }
 
-  void beside_weights(int, int) {}
+  /// What a derived class does beside the weights of lanes i and up, of `end`.
+  void beside_weights(int /*i*/, int /*end*/) {}
 
   /// Writes the heads' outputs.
   void finish(float* out) const {

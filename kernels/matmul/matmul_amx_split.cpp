@@ -48,17 +48,11 @@ float split(const bf16* x, std::int64_t n, Put put) {
   constexpr int kBits = 13, kLeast = -100;
   const int exponent = most > 0x1p-100f ? __builtin_ilogbf(most) : kLeast;
   const auto units = Avx512::F32::set1(__builtin_ldexpf(1.0f, kBits - exponent));
-  const __m512i half = _mm512_set1_epi32(128);
   const auto bytes = [&](std::int64_t step, const bf16* from) {
     std::int8_t high[kStep], low[kStep];
-    for (int i = 0; i < kStep; i += 16) {
-      const __m512i value =
-          _mm512_cvtps_epi32(Avx512::F32::mul(Avx512::F32::load(from + i), units));
-      const __m512i upper = _mm512_srai_epi32(_mm512_add_epi32(value, half), 8);
-      const __m512i lower = _mm512_sub_epi32(value, _mm512_slli_epi32(upper, 8));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(high + i), _mm512_cvtepi32_epi8(upper));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(low + i), _mm512_cvtepi32_epi8(lower));
-    }
+    for (int i = 0; i < kStep; i += 16)
+      Avx512::F32::store_halves(Avx512::F32::mul(Avx512::F32::load(from + i), units), high + i,
+                                low + i);
     put(step, high, low);
   };
   for (std::int64_t i = 0; i < whole; ++i) bytes(i, x + i * kStep);

@@ -92,21 +92,25 @@ struct Avx512 {
     }
     /// Makes the compiler hold v in a register from here on.
     static void keep(V& v) { opaque(v); }
-    /// Lane i gets p[i / times], `times` a power of two. Reads no more than that, as a load that
+    /// Lane i gets p[i / times], `times` 1, 2, 4 or 8. Reads no more than that, as a load that
     /// takes in several stores waits for all of them.
     template <int times>
     static V spread(const float* p) {
       if constexpr (times == 1) return load(p);
-      if constexpr (times == 16) return set1(*p);
-      V values;
-      if constexpr (times == 2) values = _mm512_castps256_ps512(_mm256_loadu_ps(p));
-      if constexpr (times == 4) values = _mm512_castps128_ps512(_mm_loadu_ps(p));
-      if constexpr (times == 8)
-        values = _mm512_castps128_ps512(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i*)p)));
       const __m512i from =
           _mm512_srlv_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
                             _mm512_set1_epi32(__builtin_ctz(times)));
-      return _mm512_permutexvar_ps(from, values);
+      return _mm512_permutexvar_ps(from, load_first<16 / times>(p));
+    }
+    /// The first 2, 4, 8 or 16 values; the other lanes hold anything.
+    template <int count>
+    static V load_first(const float* p) {
+      if constexpr (count == 16) return load(p);
+      if constexpr (count == 8) return _mm512_castps256_ps512(_mm256_loadu_ps(p));
+      if constexpr (count == 4) return _mm512_castps128_ps512(_mm_loadu_ps(p));
+      if constexpr (count == 2)
+        return _mm512_castps128_ps512(
+            _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
     }
     /// p[0..3] = the sums of a, b, c and d.
     static void store_sums(float* p, V a, V b, V c, V d) {
@@ -130,6 +134,16 @@ struct Avx512 {
     }
     static float sum(V v) { return _mm512_reduce_add_ps(v); }
     static float max_of(V v) { return _mm512_reduce_max_ps(v); }
+    /// The whole numbers nearest to v, below 2^15 - 128, as 256 high + low.
+    static void store_halves(V v, std::int8_t* high, std::int8_t* low) {
+      const __m512i value = _mm512_cvtps_epi32(v);
+      const __m512i upper = _mm512_srai_epi32(_mm512_add_epi32(value, _mm512_set1_epi32(128)), 8);
+      const auto put = [](std::int8_t* to, __m512i bytes) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(bytes));
+      };
+      put(high, upper);
+      put(low, _mm512_sub_epi32(value, _mm512_slli_epi32(upper, 8)));
+    }
   };
 
   /// Signed bytes multiplied in pairs into 32-bit lanes: 64 products a step, two vpmaddwd.
