@@ -60,14 +60,11 @@ float split(const bf16* x, std::int64_t n, Put put) {
   return __builtin_ldexpf(1.0f, exponent - kBits);
 }
 
-/// z = (256 high + low) unit scales, for a row of a panel; added to z if `accumulate`.
+/// out = (256 high + low) unit scales, for a row of a panel.
 void combine(const std::int32_t* high, const std::int32_t* low, float unit, const float* scales,
-             std::int64_t n, bool accumulate, float* z) {
-  for (std::int64_t j = 0; j < n; ++j) {
-    const float sum =
-        (256 * static_cast<float>(high[j]) + static_cast<float>(low[j])) * (unit * scales[j]);
-    z[j] = accumulate ? z[j] + sum : sum;
-  }
+             std::int64_t n, float* out) {
+  for (std::int64_t j = 0; j < n; ++j)
+    out[j] = (256 * static_cast<float>(high[j]) + static_cast<float>(low[j])) * (unit * scales[j]);
 }
 
 void run_packed(const Plan& plan, const bf16* x, const void* packed, const float* scales,
@@ -87,9 +84,11 @@ void run_packed(const Plan& plan, const bf16* x, const void* packed, const float
   };
   const auto put = [&](std::int64_t p, const std::int32_t* sums, bool accumulate) {
     const std::int64_t column = p * kSide, width = lesser(kSide, s.n - column);
-    for (std::int64_t r = 0; r < s.m; ++r)
-      combine(sums + r * kSide, sums + (s.m + r) * kSide, units[r], scales + column, width,
-              accumulate, z + r * s.n + column);
+    for (std::int64_t r = 0; r < s.m; ++r) {
+      alignas(64) float row[kSide];
+      combine(sums + r * kSide, sums + (s.m + r) * kSide, units[r], scales + column, width, row);
+      put_row(row, z + r * s.n + column, width, accumulate);
+    }
   };
   Bytes::stream(product, static_cast<const std::int8_t*>(packed), pack, put);
 }

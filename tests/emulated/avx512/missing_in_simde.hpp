@@ -92,6 +92,7 @@ inline Lane reduce_max(V v) {
 #define _mm512_reduce_max_ps(v) emulated::reduce_max<float>(v)
 #define _mm512_stream_ps(p, v) _mm512_store_ps(p, v)
 #define _mm512_stream_pd(p, v) _mm512_store_pd(p, v)
+#define _mm512_stream_si512(p, v) _mm512_store_si512(p, v)
 
 // SIMDe's alias takes four arguments, those of the masked intrinsic.
 #undef _mm512_madd_epi16
