@@ -233,7 +233,8 @@ class Stream final : public Problem {
 };
 
 bool supports(const KernelInfo& info, const Case& c) {
-  return c.dtype == "f32" && access_of(c).has(*static_cast<const Kernel*>(info.table));
+  const auto& kernel = *static_cast<const Kernel*>(info.table);
+  return c.dtype == "f32" && access_of(c).has(kernel) && c.size("size") >= kernel.least_size;
 }
 
 std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {

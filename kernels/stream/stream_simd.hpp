@@ -2,24 +2,39 @@
 // read, the adds' latency stay hidden behind the loads.
 #pragma once
 
+#include <cstddef>
+
 #include "kernels/stream/stream.hpp"
 
 namespace kernels::stream {
 namespace {
 
 inline constexpr int kUnroll = 16, kReadUnroll = 32;
+inline constexpr int kLine = 64 / sizeof(float);
 
 /// Keeps one pass over the arrays from being merged with the next.
 inline void end_of_pass() { asm volatile("" ::: "memory"); }
 
+/// Asks for nothing before it is read.
+struct Plain {
+  static void ask(const void*) {}
+};
+
+/// Asks for the line two kilobytes on, into L2, and lets some time pass: faster, requests fill what
+/// L1 has for misses and loads wait behind them.
+struct Ahead {
+  static void ask(const std::byte* line) {
+    __builtin_prefetch(line + 2048, 0, 2);
+    asm volatile(".rept 24; nop; .endr");
+  }
+};
+
 /// Four quarters side by side: as many streams for the prefetchers. Passes follow each other
-/// without a branch, which would be mispredicted once a pass: 5 % of one over half of L1. Tried and
-/// left for main memory: halves, a kilobyte of each in turns, asked for two kilobytes ahead (a
-/// tenth more in a loop by itself on a Xeon with AMX, nothing to a twentieth less here).
-template <class F>
+/// without a branch, which would be mispredicted once a pass: 5 % of one over half of L1.
+template <class F, class How>
 std::uint32_t read(const float* a, std::int64_t n, std::int64_t repeats) {
   constexpr int kStreams = 4, kChains = 8, kBurst = kReadUnroll / kStreams;
-  constexpr int kStep = kBurst * F::kWidth;
+  constexpr int kStep = kBurst * F::kWidth, kPair = 2 * F::kWidth;
   const std::int64_t quarter = n / kStreams, steps = repeats * (quarter / kStep);
   typename F::V acc[kChains];
 #pragma GCC unroll 8
@@ -30,6 +45,9 @@ std::uint32_t read(const float* a, std::int64_t n, std::int64_t repeats) {
 #pragma GCC unroll 16
     for (int u = 0; u < kReadUnroll; u += 2) {
       const float* const at = streams[u / kBurst] + i + u % kBurst * F::kWidth;
+#pragma GCC unroll 2
+      for (int line = 0; line < kPair; line += kLine)
+        How::ask(reinterpret_cast<const std::byte*>(at + line));
       auto& sum = acc[u / 2 % kChains];
       sum = F::exclusive_or(sum, F::load(at), F::load(at + F::kWidth));
     }
@@ -100,7 +118,7 @@ void triad(float* a, const float* b, const float* c, float s, std::int64_t n,
 template <class F>
 constexpr Kernel kernel_of(const char* exec_unit) {
   Kernel kernel = {.exec_unit = exec_unit,
-                   .read = read<F>,
+                   .read = read<F, Plain>,
                    .write = write<F, Cached>,
                    .copy = copy<F, Cached>,
                    .triad = triad<F, Cached>};
@@ -110,6 +128,12 @@ constexpr Kernel kernel_of(const char* exec_unit) {
     kernel.triad_nt = triad<F, NonTemporal>;
   }
   return kernel;
+}
+
+/// Reads of sets that L2 does not hold, asked for ahead of the loads.
+template <class F>
+constexpr Kernel ahead_of(const char* exec_unit) {
+  return {.exec_unit = exec_unit, .least_size = 4 << 20, .read = read<F, Ahead>};
 }
 
 }  // namespace
