@@ -42,14 +42,14 @@ void put_rows(const Z* sums, Z* z, std::int64_t ldz, std::int64_t rows, std::int
     }
 }
 
-/// One row of `width` numbers to Z. Lines that it replaces as a whole go past the caches: a core
+/// One row of `width` numbers to Z. Whole lines go past the caches: a core
 /// that stores to what another core has read waits for it. M = 64, cold, 41 to 48 GB/s; asking for
 /// the lines of Z beside the last steps: 43.
 template <class Z>
-void put_row(const Z* row, Z* z, std::int64_t width, bool accumulate) {
+void put_row(const Z* row, Z* z, std::int64_t width) {
   constexpr int kLine = 64 / sizeof(Z);
-  if (accumulate || width != kSide || reinterpret_cast<std::uintptr_t>(z) % 64 != 0)
-    return put_rows(row, z, 0, 1, width, accumulate, nullptr);
+  if (width != kSide || reinterpret_cast<std::uintptr_t>(z) % 64 != 0)
+    return put_rows(row, z, 0, 1, width, false, nullptr);
   for (int j = 0; j < kSide; j += kLine)
     _mm512_stream_si512(reinterpret_cast<__m512i*>(z + j), _mm512_loadu_si512(row + j));
 }
@@ -197,6 +197,7 @@ struct Tiled {
   static constexpr std::int64_t kStepElements = kStepBytes / sizeof(Panel);
   static constexpr std::int64_t kPanel = kDepth * kStepElements;
   static constexpr std::int64_t kRowsAtATime = 3 * kSide;
+  static constexpr std::int64_t kSums = kFewRows * kSide;  ///< of few rows and a panel
   static constexpr bool kWidens = !std::is_same_v<Panel, Held>;
 
   /// What follows from shape, caches and threads. A panel is 32 columns by kDepth steps of K.
@@ -206,7 +207,8 @@ struct Tiled {
     std::int64_t all_steps;        ///< of K
     std::int64_t nc, pass;         ///< a task's panels across, and down at a time
     std::int64_t row_tasks, column_tasks;
-    std::int64_t few_rows, few_pass;  ///< of few rows: in a step of X; steps whose X L2 holds
+    std::int64_t few_rows, few_pass;  ///< of few rows: in a step of X; steps, whole panels, whose X
+                                      ///< L2 holds
 
     std::int64_t row(std::int64_t task) const {
       return lesser(s.m, task * round_up(blocks_of(s.m, row_tasks), kSide));
@@ -219,9 +221,12 @@ struct Tiled {
     std::int64_t piece() const {
       return few_rows <= kSide ? few_pass : few_rows <= 2 * kSide ? kPiece : 2 * kPiece;
     }
-    /// Where a panel that was packed before begins: all depths of 32 columns, then the next 32.
+    /// Where a panel that was packed before begins. As it is read: what a pass over few rows takes
+    /// of K for 32 columns, then the next 32; after the last of them the next pass.
     std::int64_t held(std::int64_t column, std::int64_t depth) const {
-      return (column * all_steps + depth * kDepth) * kStepElements;
+      const std::int64_t step = depth * kDepth, first = step / few_pass * few_pass;
+      const std::int64_t steps = lesser(few_pass, all_steps - first);
+      return (first * columns + column * steps + step - first) * kStepElements;
     }
   };
 
@@ -243,7 +248,8 @@ struct Tiled {
     l.few_rows = s.m <= kSide ? s.m : round_up(s.m, kHalf);
     // Half of L2 for X: the weights pass through the other.
     const std::int64_t passes = blocks_of(l.few_rows * l.all_steps * Amx::kRowBytes, l2 / 2);
-    l.few_pass = round_up(blocks_of(l.all_steps, passes), 2 * kPiece);
+    const std::int64_t few_pass = round_up(blocks_of(l.all_steps, passes), kDepth);
+    l.few_pass = s.m > kFewRows ? l.all_steps : few_pass;
     return l;
   }
 
@@ -253,9 +259,13 @@ struct Tiled {
   static std::int64_t x_bytes(const Layout& l) {
     return l.s.m > kFewRows ? 0 : round_up(l.all_steps * l.few_rows * Amx::kRowBytes, 4096);
   }
+  /// Sums between two passes over few rows.
+  static std::int64_t sums_bytes(const Layout& l) {
+    return l.few_pass >= l.all_steps ? 0 : l.columns * kSums * std::int64_t{sizeof(Z)};
+  }
   static std::int64_t workspace_bytes(const Plan& plan) {
     const Layout l = layout(plan);
-    return x_bytes(l) + plan.threads * own_bytes(l);
+    return x_bytes(l) + sums_bytes(l) + plan.threads * own_bytes(l);
   }
   static Tiles tiles(const Plan& plan, bool prepacked) {
     const Layout l = layout(plan);
@@ -437,7 +447,7 @@ struct Tiled {
   /// blocks of rows, whose sums are in L1 between, take it in turn.
   static void few_rows(const Layout& l, std::int64_t p, std::int64_t first, std::int64_t last,
                        const X* x, const Held* held, Panel* own, Z* sums) {
-    const Held* from = held + l.held(p, 0) + first * kStepElements;
+    const Held* from = held + l.held(p, first / kDepth);
     const std::int64_t blocks = blocks_of(l.few_rows, kSide), piece = l.piece();
     const auto over = [&](auto with_source) {
       for (std::int64_t at = first; at < last; at += piece)
@@ -447,7 +457,7 @@ struct Tiled {
           const X* const rows_of_x = x + x_place(l, at, row);
           Z* const of_block = sums + row * kSide;
           const auto add = [&](auto tall, auto& source) {
-            start<tall>(at > first ? of_block : nullptr, kSide);
+            start<tall>(at > 0 ? of_block : nullptr, kSide);
             add_steps<tall>(steps, rows_of_x, kStep, rows * kStep, source, nullptr, 0);
             store<tall>(of_block, kSide);
           };
@@ -548,30 +558,33 @@ struct Tiled {
   /// The calling thread's panels.
   static Panel* own_of(const Plan& plan, const Layout& l) {
     return reinterpret_cast<Panel*>(static_cast<std::byte*>(plan.workspace) + x_bytes(l) +
-                                    omp_get_thread_num() * own_bytes(l));
+                                    sums_bytes(l) + omp_get_thread_num() * own_bytes(l));
   }
 
   /// Few rows, of weights packed before. `pack(l, out)`, which all threads call, brings X into
-  /// steps; `put(p, sums, accumulate)` takes the sums of all rows and panel p, kSide apart.
+  /// steps; `put(p, sums)` takes the sums of all rows and panel p, kSide apart.
   template <class Pack, class Put>
   static void stream(const Plan& plan, const Held* held, Pack pack, Put put) {
     const Layout l = layout(plan);
     X* const x = static_cast<X*>(plan.workspace);
+    Z* const kept = reinterpret_cast<Z*>(static_cast<std::byte*>(plan.workspace) + x_bytes(l));
 #pragma omp parallel num_threads(plan.threads)
     {
-      alignas(64) Z sums[kFewRows * kSide];
+      alignas(64) Z own[kSums];
       pack(l, x);
       Amx::configure(lesser(kSide, l.few_rows));
       for (std::int64_t first = 0; first < l.all_steps; first += l.few_pass) {
+        const std::int64_t last = lesser(l.all_steps, first + l.few_pass);
+        const auto one = [&](std::int64_t p) {
+          Z* const sums = sums_bytes(l) == 0 ? own : kept + p * kSums;
+          few_rows(l, p, first, last, x, held, own_of(plan, l), sums);
+          if (last == l.all_steps) put(p, sums);
+        };
         // The last columns are dealt out one by one.
 #pragma omp for schedule(guided)
-        for (std::int64_t p = 0; p < l.columns; ++p) {
-          few_rows(l, p, first, lesser(l.all_steps, first + l.few_pass), x, held, own_of(plan, l),
-                   sums);
-          put(p, sums, first > 0);
-        }
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);  // what went past the caches is there
+        for (std::int64_t p = 0; p < l.columns; ++p) one(p);
       }
+      __atomic_thread_fence(__ATOMIC_SEQ_CST);  // what went past the caches is there
       Amx::leave();
     }
   }
@@ -601,12 +614,12 @@ struct Tiled {
       for (std::int64_t i = 0; i < l.all_steps; ++i)
         for (std::int64_t r = 0; r < s.m; ++r) pack_x(l, i, 1, x + r * s.k, out + x_place(l, i, r));
     };
-    const auto put = [&](std::int64_t p, const Z* sums, bool accumulate) {
+    const auto put = [&](std::int64_t p, const Z* sums) {
       const std::int64_t column = p * kSide, width = lesser(kSide, s.n - column);
       for (std::int64_t r = 0; r < s.m; ++r, sums += kSide) {
         alignas(64) Z row[kSide];
         put_rows(sums, row, 0, 1, width, false, scales != nullptr ? scales + column : nullptr);
-        put_row(row, z + r * s.n + column, width, accumulate);
+        put_row(row, z + r * s.n + column, width);
       }
     };
     stream(plan, held, pack, put);

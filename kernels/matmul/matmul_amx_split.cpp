@@ -7,6 +7,7 @@
 // Activations within 1/64 of their row's largest are exact, smaller ones are off by up to 2^-14 of
 // it: for one that is 32 times smaller than that, as much as rounding it to bf16 was.
 #include <cstring>
+#include <utility>
 
 #include "kernels/matmul/matmul_amx.hpp"
 
@@ -25,19 +26,22 @@ Plan doubled(const Plan& plan) {
 /// What lies in the workspace before that of the int8 product: the units of M rows.
 std::int64_t units_bytes(const Shape& s) { return round_up(s.m * 4, 4096); }
 
+/// The largest magnitude: of bf16 without their signs, that of the largest bits.
 float largest(const bf16* x, std::int64_t n) {
-  const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
-  auto most = Avx512::F32::zero();
-  for (std::int64_t i = 0; i < n; i += 16)
-    most = Avx512::F32::max(most, _mm512_castsi512_ps(_mm512_and_si512(
-                                      _mm512_castps_si512(Avx512::F32::load(x + i)), magnitude)));
-  return Avx512::F32::max_of(most);
+  const __m512i magnitude = _mm512_set1_epi16(0x7fff);
+  __m512i most = _mm512_setzero_si512();
+  for (std::int64_t i = 0; i < n; i += 32)
+    most = _mm512_max_epu16(most, _mm512_and_si512(_mm512_loadu_si512(x + i), magnitude));
+  alignas(64) bf16 each[32];
+  _mm512_store_si512(each, most);
+  return Avx512::F32::max_of(
+      Avx512::F32::max(Avx512::F32::load(each), Avx512::F32::load(each + 16)));
 }
 
-/// A row as high and low bytes, 256 high + low, in units that it returns; `put(step, high, low)`
-/// takes them by 64.
-template <class Put>
-float split(const bf16* x, std::int64_t n, Put put) {
+/// A row as high and low bytes, 256 high + low, in units that it returns, each step of 64 where
+/// `place(step)` says.
+template <class Place>
+float split(const bf16* x, std::int64_t n, Place place) {
   constexpr std::int64_t kStep = Amx::kRowBytes;
   const std::int64_t whole = n / kStep, left = n - whole * kStep;
   bf16 rest[kStep] = {};
@@ -49,11 +53,10 @@ float split(const bf16* x, std::int64_t n, Put put) {
   const int exponent = most > 0x1p-100f ? __builtin_ilogbf(most) : kLeast;
   const auto units = Avx512::F32::set1(__builtin_ldexpf(1.0f, kBits - exponent));
   const auto bytes = [&](std::int64_t step, const bf16* from) {
-    std::int8_t high[kStep], low[kStep];
+    const auto [high, low] = place(step);
     for (int i = 0; i < kStep; i += 16)
       Avx512::F32::store_halves(Avx512::F32::mul(Avx512::F32::load(from + i), units), high + i,
                                 low + i);
-    put(step, high, low);
   };
   for (std::int64_t i = 0; i < whole; ++i) bytes(i, x + i * kStep);
   if (left > 0) bytes(whole, rest);
@@ -76,18 +79,16 @@ void run_packed(const Plan& plan, const bf16* x, const void* packed, const float
   const auto pack = [&](const Bytes::Layout& l, std::int8_t* out) {
 #pragma omp for
     for (std::int64_t r = 0; r < s.m; ++r)
-      units[r] = split(x + r * s.k, s.k,
-                       [&](std::int64_t step, const std::int8_t* high, const std::int8_t* low) {
-                         std::memcpy(out + Bytes::x_place(l, step, r), high, Amx::kRowBytes);
-                         std::memcpy(out + Bytes::x_place(l, step, s.m + r), low, Amx::kRowBytes);
-                       });
+      units[r] = split(x + r * s.k, s.k, [&](std::int64_t step) {
+        return std::pair(out + Bytes::x_place(l, step, r), out + Bytes::x_place(l, step, s.m + r));
+      });
   };
-  const auto put = [&](std::int64_t p, const std::int32_t* sums, bool accumulate) {
+  const auto put = [&](std::int64_t p, const std::int32_t* sums) {
     const std::int64_t column = p * kSide, width = lesser(kSide, s.n - column);
     for (std::int64_t r = 0; r < s.m; ++r) {
       alignas(64) float row[kSide];
       combine(sums + r * kSide, sums + (s.m + r) * kSide, units[r], scales + column, width, row);
-      put_row(row, z + r * s.n + column, width, accumulate);
+      put_row(row, z + r * s.n + column, width);
     }
   };
   Bytes::stream(product, static_cast<const std::int8_t*>(packed), pack, put);
