@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/dot/dot.hpp"
+#include "kernels/simd/ahead.hpp"
 #include "kernels/simd/opaque.hpp"
 
 namespace kernels::dot {
@@ -17,20 +18,50 @@ template <int count, class Set, class V>
   if constexpr (kHalf > 1) fold<kHalf, Set>(acc);
 }
 
+/// Calls at(i, how) for steps of kStep elements from `begin` on, as many as there are before `end`,
+/// and returns where it stopped. What is far, two vectors of `n` that L2 does not hold, is asked
+/// for ahead, both halves side by side: 56 to 65 GB/s on four cores of a Xeon with AMX, 16 to 18 on
+/// one (halves alone: nothing in DRAM, 5 % slower in L3).
+template <int kStep, class T, class At>
+[[gnu::always_inline]] inline std::int64_t walk(std::int64_t begin, std::int64_t end,
+                                                std::int64_t n, At at) {
+  std::int64_t i = begin;
+  if (2 * n * std::int64_t{sizeof(T)} >= kAheadFrom) {
+    const std::int64_t half = (end - begin) / 2 / kStep * kStep;
+    for (; i < begin + half; i += kStep) {
+      at(i, Ahead<6>());
+      at(i + half, Ahead<6>());
+    }
+    i += half;
+  }
+  for (; i + kStep <= end; i += kStep) at(i, Plain());
+  return i;
+}
+
+/// Vector c of a step of vectors of `bytes`: asks once a line.
+template <int bytes, class How, class T>
+[[gnu::always_inline]] inline void ask(How how, int c, const T* x, const T* y) {
+  if (c * bytes % 64 != 0) return;
+  how.ask(x);
+  how.ask(y);
+}
+
 /// Eight accumulators cover latency x throughput of the multiply-add on every core in use (4 cycles
-/// x 2 pipes); two loads a multiply-add make the load ports the limit. Reading both halves side by
-/// side, for more streams, was tried: nothing in DRAM, 5 % slower in L3.
+/// x 2 pipes); two loads a multiply-add make the load ports the limit.
 template <class F, class T>
 T dot_float(const T* x, const T* y, std::int64_t n) {
   constexpr int kChains = 8, kStep = kChains * F::kWidth;
   typename F::V acc[kChains];
 #pragma GCC unroll 8
   for (int c = 0; c < kChains; ++c) acc[c] = F::zero();
-  std::int64_t i = 0;
-  for (; i + kStep <= n; i += kStep)
+  std::int64_t i = walk<kStep, T>(0, n, n, [&](std::int64_t at, auto how) {
 #pragma GCC unroll 8
-    for (int c = 0; c < kChains; ++c)
-      acc[c] = F::fma(F::load(x + i + c * F::kWidth), F::load(y + i + c * F::kWidth), acc[c]);
+    for (int c = 0; c < kChains; ++c) {
+      const T *xs = x + at + c * F::kWidth, *ys = y + at + c * F::kWidth;
+      ask<F::kWidth * sizeof(T)>(how, c, xs, ys);
+      acc[c] = F::fma(F::load(xs), F::load(ys), acc[c]);
+    }
+  });
   fold<kChains, F>(acc);
   T total = F::sum(acc[0]);
   for (; i < n; ++i) total += x[i] * y[i];
@@ -43,11 +74,11 @@ float dot_bf16_widened(const bf16* x, const bf16* y, std::int64_t n) {
   typename F::V acc[2 * kChains];  // even, then odd elements
 #pragma GCC unroll 8
   for (int c = 0; c < 2 * kChains; ++c) acc[c] = F::zero();
-  std::int64_t i = 0;
-  for (; i + kStep <= n; i += kStep)
+  std::int64_t i = walk<kStep, bf16>(0, n, n, [&](std::int64_t at, auto how) {
 #pragma GCC unroll 4
     for (int c = 0; c < kChains; ++c) {
-      typename F::V xs = F::load_pairs(x + i + c * kPair), ys = F::load_pairs(y + i + c * kPair);
+      ask<2 * kPair>(how, c, x + at + c * kPair, y + at + c * kPair);
+      typename F::V xs = F::load_pairs(x + at + c * kPair), ys = F::load_pairs(y + at + c * kPair);
       opaque(xs), opaque(ys);  // or GCC loads each once more, as a memory operand of the mask
       typename F::V xe, xo, ye, yo;
       F::even_odd(xs, xe, xo);
@@ -55,6 +86,7 @@ float dot_bf16_widened(const bf16* x, const bf16* y, std::int64_t n) {
       acc[c] = F::fma(xe, ye, acc[c]);
       acc[kChains + c] = F::fma(xo, yo, acc[kChains + c]);
     }
+  });
   fold<2 * kChains, F>(acc);
   float total = F::sum(acc[0]);
   for (; i < n; ++i) total += static_cast<float>(x[i]) * static_cast<float>(y[i]);
@@ -68,11 +100,14 @@ float dot_bf16_native(const bf16* x, const bf16* y, std::int64_t n) {
   typename B::V acc[kChains];
 #pragma GCC unroll 8
   for (int c = 0; c < kChains; ++c) acc[c] = B::zero();
-  std::int64_t i = 0;
-  for (; i + kStep <= n; i += kStep)
+  std::int64_t i = walk<kStep, bf16>(0, n, n, [&](std::int64_t at, auto how) {
 #pragma GCC unroll 8
-    for (int c = 0; c < kChains; ++c)
-      acc[c] = B::dot(acc[c], x + i + c * B::kWidth, y + i + c * B::kWidth);
+    for (int c = 0; c < kChains; ++c) {
+      const bf16 *xs = x + at + c * B::kWidth, *ys = y + at + c * B::kWidth;
+      ask<B::kWidth * sizeof(bf16)>(how, c, xs, ys);
+      acc[c] = B::dot(acc[c], xs, ys);
+    }
+  });
   fold<kChains, B>(acc);
   float total = B::sum(acc[0]);
   for (; i < n; ++i) total += static_cast<float>(x[i]) * static_cast<float>(y[i]);
@@ -89,10 +124,14 @@ std::int64_t dot_s8(const std::int8_t* x, const std::int8_t* y, std::int64_t n) 
     typename I::V acc[kChains];
 #pragma GCC unroll 4
     for (int c = 0; c < kChains; ++c) acc[c] = I::zero();
-    for (; i < end; i += kStep)
+    i = walk<kStep, std::int8_t>(i, end, n, [&](std::int64_t at, auto how) {
 #pragma GCC unroll 4
-      for (int c = 0; c < kChains; ++c)
-        acc[c] = I::dot(acc[c], x + i + c * I::kWidth, y + i + c * I::kWidth);
+      for (int c = 0; c < kChains; ++c) {
+        const std::int8_t *xs = x + at + c * I::kWidth, *ys = y + at + c * I::kWidth;
+        ask<I::kWidth>(how, c, xs, ys);
+        acc[c] = I::dot(acc[c], xs, ys);
+      }
+    });
     fold<kChains, I>(acc);
     total += I::sum(acc[0]);
   }

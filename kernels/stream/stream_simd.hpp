@@ -2,8 +2,7 @@
 // read, the adds' latency stay hidden behind the loads.
 #pragma once
 
-#include <cstddef>
-
+#include "kernels/simd/ahead.hpp"
 #include "kernels/stream/stream.hpp"
 
 namespace kernels::stream {
@@ -14,20 +13,6 @@ inline constexpr int kLine = 64 / sizeof(float);
 
 /// Keeps one pass over the arrays from being merged with the next.
 inline void end_of_pass() { asm volatile("" ::: "memory"); }
-
-/// Asks for nothing before it is read.
-struct Plain {
-  static void ask(const void*) {}
-};
-
-/// Asks for the line two kilobytes on, into L2, and lets some time pass: faster, requests fill what
-/// L1 has for misses and loads wait behind them.
-struct Ahead {
-  static void ask(const std::byte* line) {
-    __builtin_prefetch(line + 2048, 0, 2);
-    asm volatile(".rept 24; nop; .endr");
-  }
-};
 
 /// Four quarters side by side: as many streams for the prefetchers. Passes follow each other
 /// without a branch, which would be mispredicted once a pass: 5 % of one over half of L1.
@@ -46,8 +31,7 @@ std::uint32_t read(const float* a, std::int64_t n, std::int64_t repeats) {
     for (int u = 0; u < kReadUnroll; u += 2) {
       const float* const at = streams[u / kBurst] + i + u % kBurst * F::kWidth;
 #pragma GCC unroll 2
-      for (int line = 0; line < kPair; line += kLine)
-        How::ask(reinterpret_cast<const std::byte*>(at + line));
+      for (int line = 0; line < kPair; line += kLine) How::ask(at + line);
       auto& sum = acc[u / 2 % kChains];
       sum = F::exclusive_or(sum, F::load(at), F::load(at + F::kWidth));
     }
@@ -133,7 +117,7 @@ constexpr Kernel kernel_of(const char* exec_unit) {
 /// Reads of sets that L2 does not hold, asked for ahead of the loads.
 template <class F>
 constexpr Kernel ahead_of(const char* exec_unit) {
-  return {.exec_unit = exec_unit, .least_size = 4 << 20, .read = read<F, Ahead>};
+  return {.exec_unit = exec_unit, .least_size = kAheadFrom, .read = read<F, Ahead<24>>};
 }
 
 }  // namespace

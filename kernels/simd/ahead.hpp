@@ -1,0 +1,29 @@
+// How a loop over memory asks for what it loads later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace kernels {
+namespace {
+
+/// Not at all: the hardware does.
+struct Plain {
+  static void ask(const void* /*line*/) {}
+};
+
+/// For the line two kilobytes on, into L2, with `kPause` empty instructions behind: without them
+/// requests fill what L1 has for misses, and loads wait for them.
+template <int kPause>
+struct Ahead {
+  static void ask(const void* line) {
+    __builtin_prefetch(static_cast<const std::byte*>(line) + 2048, 0, 2);
+    asm volatile(".rept %c0; nop; .endr" ::"i"(kPause));
+  }
+};
+
+/// Bytes of a thread's set from which on asking pays: no core's L2 holds as many.
+inline constexpr std::int64_t kAheadFrom = 4 << 20;
+
+}  // namespace
+}  // namespace kernels
