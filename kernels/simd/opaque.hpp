@@ -20,6 +20,11 @@ template <class V>
     asm volatile("" : "+m"(v));  // AVX-512 emulated by the tests: no such register
 #endif
 }
+/// An address: it stays in a register of its own.
+template <class T>
+[[gnu::always_inline]] inline void opaque(const T*& p) {
+  asm volatile("" : "+r"(p));
+}
 
 }  // namespace
 }  // namespace kernels

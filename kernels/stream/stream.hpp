@@ -16,8 +16,7 @@ namespace kernels::stream {
 struct Kernel {
   const char* exec_unit;
   std::int64_t least_size = 0;  ///< bytes a thread that the loops are for
-  /// The values' bits, each as often as it was read, under exclusive or: of all operations on what
-  /// is loaded, the one that keeps the least of a core busy, and its clock up.
+  /// The values' bits under exclusive or, of the last time; before that they are only loaded.
   std::uint32_t (*read)(const float* a, std::int64_t n, std::int64_t repeats) = nullptr;
   void (*write)(float* a, float value, std::int64_t n, std::int64_t repeats) = nullptr;
   void (*copy)(float* a, const float* b, std::int64_t n, std::int64_t repeats) = nullptr;

@@ -200,9 +200,7 @@ def likwid_tests(entries, caches):
     for operation, variant, dtype, *keys in offered:
         keys = dict(key.split(":") for key in keys)
         threads, access = int(keys["threads"]), keys.get("access", "").removesuffix("_nt")
-        if variant != best:
-            continue
-        if operation == "fma_peak" and dtype in LIKWID_PEAK:
+        if operation == "fma_peak" and variant == best and dtype in LIKWID_PEAK:
             title, size, theirs = f"peak {dtype}", l1 // 2, LIKWID_PEAK[dtype]
         elif operation == "stream":
             size, theirs = int(keys["size"]), LIKWID[access]
@@ -210,7 +208,7 @@ def likwid_tests(entries, caches):
             level = ("L1" if size == l1 * 3 // 4 else "L2" if l2 // 4 <= size <= l2 * 3 // 4 else
                      "L3" if size > 2 * l2 and total <= l3 // 3 else
                      "DRAM" if total >= 4 * l3 else None)
-            if not level:
+            if not level or variant != best and level in ("L1", "L2"):
                 continue
             title, theirs = f"{level} {access}", theirs if level == "DRAM" else theirs[:1]
         else:
