@@ -208,7 +208,7 @@ def likwid_tests(entries, caches):
             level = ("L1" if size == l1 * 3 // 4 else "L2" if l2 // 4 <= size <= l2 * 3 // 4 else
                      "L3" if size > 2 * l2 and total <= l3 // 3 else
                      "DRAM" if total >= 4 * l3 else None)
-            if not level or variant != best and level in ("L1", "L2"):
+            if not level or variant != best and level == "L1":
                 continue
             title, theirs = f"{level} {access}", theirs if level == "DRAM" else theirs[:1]
         else:
