@@ -42,9 +42,9 @@ void put_rows(const Z* sums, Z* z, std::int64_t ldz, std::int64_t rows, std::int
     }
 }
 
-/// One row of `width` numbers to Z. Whole lines go past the caches: a core
-/// that stores to what another core has read waits for it. M = 64, cold, 41 to 48 GB/s; asking for
-/// the lines of Z beside the last steps: 43.
+/// One row of `width` numbers to Z. Whole lines go past the caches: a core that stores to what
+/// another core has read waits for it. M = 64, cold, 41 to 48 GB/s; asking for the lines of Z
+/// beside the last steps: 43.
 template <class Z>
 void put_row(const Z* row, Z* z, std::int64_t width) {
   constexpr int kLine = 64 / sizeof(Z);
