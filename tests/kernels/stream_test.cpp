@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <vector>
 
@@ -84,6 +85,31 @@ TEST(StreamSet, IsReadWholeAsOftenAsAsked) {
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_EQ(calls[0].n, (1 << 20) / 4);
   EXPECT_EQ(calls[0].repeats, 5);
+}
+
+TEST(StreamSet, IsOnlyForKernelsThatTakeItsSize) {
+  const Kernel kernel = {.exec_unit = "scalar", .least_size = 1 << 20, .write = record};
+  const KernelInfo info = info_of(&kernel);
+  EXPECT_FALSE(operation_of(info).supports(info, writes((1 << 20) - 1)));
+  EXPECT_TRUE(operation_of(info).supports(info, writes(1 << 20)));
+}
+
+/// Exactly as long as the array, so that AddressSanitizer sees loads beyond it.
+TEST(StreamRead, OfSeveralPassesGivesTheBitsOfOne) {
+  for (const KernelInfo& info : all_kernels()) {
+    if (info.op != "stream" || info.gpu() || !missing(info.needs).empty()) continue;
+    const auto read = static_cast<const Kernel*>(info.table)->read;
+    for (const std::int64_t n : {kReadGrain, 7 * kReadGrain}) {
+      std::vector<float> a(static_cast<std::size_t>(n));
+      std::uint32_t expected = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        a[i] = static_cast<float>(i * i + 1);
+        expected ^= std::bit_cast<std::uint32_t>(a[i]);
+      }
+      for (const std::int64_t repeats : {1, 2, 5})
+        EXPECT_EQ(read(a.data(), n, repeats), expected) << info.variant << " " << n;
+    }
+  }
 }
 
 TEST(StreamCases, AskForNoMoreL3ThanIsSure) {
