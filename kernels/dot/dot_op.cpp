@@ -228,6 +228,11 @@ std::vector<Case> test_cases() {
           all.push_back({.dtype = type.name,
                          .keys = {{"N", std::to_string(n)}, {"region", region}},
                          .threads = threads});
+  // More than any L2 holds, where kernels ask ahead, and no multiple of a step.
+  for (const auto& type : kTypes)
+    all.push_back({.dtype = type.name,
+                   .keys = {{"N", std::to_string((2 << 20) / type.bytes + 4099)}},
+                   .threads = 1});
   return all;
 }
 

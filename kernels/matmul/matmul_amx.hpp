@@ -8,6 +8,7 @@
 
 #include "kernels/matmul/matmul_avx512_bf16.hpp"
 #include "kernels/matmul/matmul_avx512_vnni.hpp"
+#include "kernels/simd/ahead.hpp"
 #include "kernels/simd/amx.hpp"
 
 namespace kernels::matmul {
@@ -123,10 +124,7 @@ struct Paced : InPlace {
   /// With four empty instructions a line: faster, they fill what L1 has for misses, and tiles that
   /// L2 holds wait: cold M = 1 60 GB/s, without 51; together before a step 2 to 4 % slower.
   void ask() {
-    for (std::int64_t i = 0; i < quarter; ++i, ahead += 64) {
-      __builtin_prefetch(ahead, 0, 2);
-      asm volatile("nop; nop; nop; nop");
-    }
+    for (std::int64_t i = 0; i < quarter; ++i, ahead += 64) ask_for<4>(ahead);
   }
 };
 

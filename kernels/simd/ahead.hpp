@@ -12,14 +12,18 @@ struct Plain {
   static void ask(const void* /*line*/) {}
 };
 
-/// For the line two kilobytes on, into L2, with `kPause` empty instructions behind: without them
-/// requests fill what L1 has for misses, and loads wait for them.
+/// Asks for a line, into L2, with `kPause` empty instructions behind: without them requests fill
+/// what L1 has for misses, and loads wait for them.
+template <int kPause>
+inline void ask_for(const void* line) {
+  __builtin_prefetch(line, 0, 2);
+  asm volatile(".rept %c0; nop; .endr" ::"i"(kPause));
+}
+
+/// For the line two kilobytes on.
 template <int kPause>
 struct Ahead {
-  static void ask(const void* line) {
-    __builtin_prefetch(static_cast<const std::byte*>(line) + 2048, 0, 2);
-    asm volatile(".rept %c0; nop; .endr" ::"i"(kPause));
-  }
+  static void ask(const void* line) { ask_for<kPause>(static_cast<const std::byte*>(line) + 2048); }
 };
 
 /// Bytes of a thread's set from which on asking pays: no core's L2 holds as many.
