@@ -185,10 +185,19 @@ struct Packed {
     bool shared;                   ///< Y panels are packed once for all, not by each task
     bool y_far;                    ///< Y does not stay in the cores' L2
     std::int64_t x_panel, y_panel;  ///< elements of a panel of one K block
-    /// Where all that a thread needs stays in its L2: it has one part of Z, mc by nc panels, and
+    /// Where a thread's part of X and Y stays in its L2: it has one part of Z, mc by nc panels, and
     /// packs for itself. What another core has packed would come from there, slower than from its
     /// own L2. How many parts down and across; else 0.
     std::int64_t row_parts = 0, column_parts = 0;
+
+    /// Blocks of K of about equal size, none of which is longer than `most` steps.
+    void cut(std::int64_t most) {
+      k_blocks = blocks_of(s.k, most);
+      kc = round_up(blocks_of(s.k, k_blocks), E::kChunk);
+      k_blocks = blocks_of(s.k, kc);
+      x_panel = kMr * kc;
+      y_panel = E::kHeader + kNr * kc;
+    }
 
     /// Panels packed before the call: all K blocks of a panel's columns, then the next panel's.
     std::int64_t column() const { return k_blocks * y_panel; }
@@ -213,12 +222,7 @@ struct Packed {
     // coming from L2 costs little, and a longer one spreads the loads and stores of Z.
     const std::int64_t step_bytes =
         greater(kNr * std::int64_t{sizeof(Yp)}, kMr * std::int64_t{sizeof(Xp)});
-    const std::int64_t kc_most = greater(E::kChunk, greater(l1, l2 / 32) / step_bytes);
-    l.k_blocks = blocks_of(s.k, kc_most);
-    l.kc = round_up(blocks_of(s.k, l.k_blocks), E::kChunk);
-    l.k_blocks = blocks_of(s.k, l.kc);
-    l.x_panel = kMr * l.kc;
-    l.y_panel = E::kHeader + kNr * l.kc;
+    l.cut(greater(E::kChunk, greater(l1, l2 / 32) / step_bytes));
     const std::int64_t x_bytes = l.x_panel * std::int64_t{sizeof(Xp)},
                        y_bytes = l.y_panel * std::int64_t{sizeof(Yp)};
     // Two fifths of L2; of a large one less, as each tile's rows of Z are a page apart in large
@@ -236,24 +240,30 @@ struct Packed {
     // What is packed at a time stays in half of L3.
     const std::int64_t block_bytes = l.panels * x_bytes + (l.shared ? l.columns * y_bytes : 0);
     l.pass = lesser(l.k_blocks, greater(1, l3 / 2 / block_bytes));
-    part(plan.threads, l2, l);
+    part(plan.threads, l1, l2, l);
     return l;
   }
 
-  /// One part of Z a thread, if it is small enough, as square as may be.
-  static void part(std::int64_t threads, std::int64_t l2, Layout& l) {
-    std::int64_t least = l2 * 3 / 4 + 1;
+  /// One part of Z a thread, as square as may be, if blocks of K that are worth their passes over Z
+  /// leave its X and Y in its L2, beside Z. A panel of Y then takes up to two thirds of L1.
+  static void part(std::int64_t threads, std::int64_t l1, std::int64_t l2, Layout& l) {
+    constexpr std::int64_t kLeast = 160;  // steps of K
+    const std::int64_t room = l2 * 3 / 4;
+    std::int64_t step = room / kLeast + 1;
     for (std::int64_t down = 1; down <= threads && threads > 1; ++down) {
       const std::int64_t across = threads / down;
       if (across * down != threads || down > l.panels || across > l.columns) continue;
       const std::int64_t mc = blocks_of(l.panels, down), nc = blocks_of(l.columns, across);
-      const std::int64_t bytes = l.k_blocks * (mc * l.x_panel * std::int64_t{sizeof(Xp)} +
-                                               nc * l.y_panel * std::int64_t{sizeof(Yp)});
-      if (bytes >= least) continue;
-      least = bytes;
+      const std::int64_t bytes =
+          mc * kMr * std::int64_t{sizeof(Xp)} + nc * kNr * std::int64_t{sizeof(Yp)};
+      if (bytes >= step) continue;
+      step = bytes;
       l.row_parts = down, l.column_parts = across;
       l.mc = mc, l.nc = nc, l.pass = 1, l.shared = false;
     }
+    if (l.row_parts == 0) return;
+    const std::int64_t near = greater(kLeast, l1 * 2 / 3 / (kNr * std::int64_t{sizeof(Yp)}));
+    l.cut(lesser(lesser(l.kc, near), room / step));
   }
 
   static std::int64_t x_bytes(const Layout& l) {
