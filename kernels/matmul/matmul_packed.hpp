@@ -8,11 +8,10 @@
 //
 // Loops, in GotoBLAS's manner: K in blocks of kc, so that a kc x nr panel of Y is of L1's size
 // while the mc x kc block of X in L2 passes over it. Rows and columns are dealt out as tasks of mc
-// rows by nc columns, taken dynamically. X panels are shared; Y panels too if there are several row
-// blocks, else each task packs its own piece of Y into L2 and uses it at once, without a barrier.
-// Where Z is small or has few rows, it is cut into parts instead, for each of which one thread
-// packs all it needs of X and Y into its L2, block by block of K: few rows of cold weights are read
-// by long streams then, 1.5 to 3 times as fast on a Xeon with AMX.
+// rows by nc columns, taken dynamically; all threads pack, wait for each other, and share the
+// panels. Where Z is small or has few rows, it is cut into parts instead, for each of which one
+// thread packs all it needs of X and Y into its L2, block by block of K: few rows of cold weights
+// are read by long streams then, 1.5 to 3 times as fast on a Xeon with AMX.
 #pragma once
 
 #include <omp.h>
@@ -185,7 +184,6 @@ struct Packed {
     std::int64_t kc, k_blocks;     ///< steps of K a block, a multiple of kChunk; how many
     std::int64_t mc, nc;           ///< row panels and column panels a task
     std::int64_t pass;             ///< K blocks packed at a time
-    bool shared;                   ///< Y panels are packed once for all, not by each task
     bool y_far;                    ///< Y does not stay in the cores' L2
     std::int64_t x_panel, y_panel;  ///< elements of a panel of one K block
     /// Where a part's X and Y stay in L2: parts of Z, mc by nc panels, for each of which a thread
@@ -233,17 +231,15 @@ struct Packed {
     const std::int64_t mc_most = greater(1, lesser(l2 * 2 / 5, 400 << 10) / x_bytes);
     const std::int64_t row_blocks = blocks_of(l.panels, mc_most);
     l.mc = blocks_of(l.panels, row_blocks);
-    l.shared = row_blocks > 1 && !prepacked;
-    // Tasks: several a thread; a piece of Y that a task packs for itself fills a quarter of L2.
-    const std::int64_t nc_most =
-        row_blocks > 1 || prepacked ? l.columns : greater(1, l2 / 4 / y_bytes);
+    // Tasks: several a thread.
     const std::int64_t tasks = plan.threads > 1 ? 8 * plan.threads : 1;
-    l.nc = lesser(nc_most, greater(1, l.columns * row_blocks / tasks));
+    l.nc = lesser(l.columns, greater(1, l.columns * row_blocks / tasks));
     l.nc = blocks_of(l.columns, blocks_of(l.columns, l.nc));
     // What is packed at a time stays in half of L3.
-    const std::int64_t block_bytes = l.panels * x_bytes + (l.shared ? l.columns * y_bytes : 0);
+    const std::int64_t block_bytes = l.panels * x_bytes + (prepacked ? 0 : l.columns * y_bytes);
     l.pass = lesser(l.k_blocks, greater(1, l3 / 2 / block_bytes));
-    part(plan.threads, l1, l2, l);
+    // One panel of rows streams through weights that were packed before.
+    if (!prepacked || l.panels > 1 || !l.y_far) part(plan.threads, l1, l2, l);
     return l;
   }
 
@@ -252,7 +248,7 @@ struct Packed {
   /// columns soon enough, any number. Wide parts are left to the loops of shared panels: packing
   /// weighs little there. A panel of Y takes up to two thirds of L1.
   static void part(std::int64_t threads, std::int64_t l1, std::int64_t l2, Layout& l) {
-    constexpr std::int64_t kLeast = 160 * E::kGroup, kNarrow = 800, kTurns = 64;
+    constexpr std::int64_t kLeast = 160 * E::kGroup, kNarrow = 800;
     const std::int64_t room = l2 * 3 / 4;
     std::int64_t step = 0, least = 0;  // bytes a step of K: of a part, of all
     const auto try_parts = [&](std::int64_t down, std::int64_t across) {
@@ -266,12 +262,14 @@ struct Packed {
       least = all;
       step = bytes;
       l.row_parts = down, l.column_parts = across;
-      l.mc = mc, l.nc = nc, l.pass = 1, l.shared = false;
+      l.mc = mc, l.nc = nc, l.pass = 1;
     };
     for (std::int64_t down = 1; down <= threads && threads > 1; ++down)
       if (threads % down == 0) try_parts(down, threads / down);
-    for (std::int64_t turns = 1; turns <= kTurns && l.s.m * turns * threads <= l.s.n; ++turns)
-      try_parts(1, turns * threads);
+    const std::int64_t x_step = l.panels * kMr * std::int64_t{sizeof(Xp)};
+    const std::int64_t fit = (room / kLeast - x_step) / (kNr * std::int64_t{sizeof(Yp)});
+    const std::int64_t narrow = fit > 0 ? round_up(blocks_of(l.columns, fit), threads) : 0;
+    if (fit > 0 && l.s.m * narrow <= l.s.n) try_parts(1, narrow);
     if (l.row_parts == 0) return;
     const std::int64_t near = l1 * 2 / 3 / (kNr * std::int64_t{sizeof(Yp)});
     l.cut(lesser(lesser(l.kc, greater(kLeast, near)), room / step));
@@ -280,22 +278,22 @@ struct Packed {
   static std::int64_t x_bytes(const Layout& l) {
     return round_up(l.pass * l.panels * l.x_panel * std::int64_t{sizeof(Xp)}, 4096);
   }
-  static std::int64_t y_bytes(const Layout& l, int threads) {
-    return l.shared ? l.pass * l.columns * l.y_panel * std::int64_t{sizeof(Yp)}
-                    : threads * own_y_bytes(l);
-  }
-  static std::int64_t own_y_bytes(const Layout& l) {
-    return round_up(l.nc * l.y_panel * std::int64_t{sizeof(Yp)}, 4096);
+  static std::int64_t y_bytes(const Layout& l) {
+    return l.pass * l.columns * l.y_panel * std::int64_t{sizeof(Yp)};
   }
 
   static std::int64_t part_x_bytes(const Layout& l) {
     return round_up(l.mc * l.x_panel * std::int64_t{sizeof(Xp)}, 4096);
   }
 
+  static std::int64_t part_y_bytes(const Layout& l) {
+    return round_up(l.nc * l.y_panel * std::int64_t{sizeof(Yp)}, 4096);
+  }
+
   static std::int64_t workspace_bytes(const Plan& plan) {
     const Layout l = layout(plan, false), pre = layout(plan, true);
-    const std::int64_t parts = plan.threads * (part_x_bytes(l) + own_y_bytes(l));
-    const std::int64_t bytes = l.row_parts > 0 ? parts : x_bytes(l) + y_bytes(l, plan.threads);
+    const std::int64_t parts = plan.threads * (part_x_bytes(l) + part_y_bytes(l));
+    const std::int64_t bytes = l.row_parts > 0 ? parts : x_bytes(l) + y_bytes(l);
     return greater(bytes, pre.row_parts > 0 ? plan.threads * part_x_bytes(pre) : x_bytes(pre));
   }
 
@@ -359,30 +357,23 @@ struct Packed {
   }
 
   /// One K block of one task: `y` are its column panels' packed data, `panel` elements apart.
-  /// `next` is where the next block's data for these columns begin, null at the last block: as they
-  /// lie if `raw`, in rows of Y, else packed.
+  /// `next` is where the next block's data for these columns begin, null at the last block.
   static void compute(const Layout& l, std::int64_t block, const Xp* x, const Yp* y,
-                      std::int64_t panel, const void* next, bool raw, std::int64_t row_begin,
+                      std::int64_t panel, const Yp* next, std::int64_t row_begin,
                       std::int64_t row_end, std::int64_t column_begin, std::int64_t column_end,
                       const float* scales, Z* z) noexcept {
     const std::int64_t groups = blocks_of(l.depth(block), E::kGroup);
     const std::int64_t chunks = greater(1, l.depth(block) / E::kChunk);
-    const std::int64_t lines = raw ? l.kc : blocks_of(l.y_panel * std::int64_t{sizeof(Yp)}, kLine);
+    const std::int64_t lines = blocks_of(l.y_panel * std::int64_t{sizeof(Yp)}, kLine);
     // In L2 and read once, lines come without: asking costs up to 13 %.
-    const bool near = !raw && !l.y_far && row_end - row_begin == 1;
-    Ahead ahead{.at = nullptr,
-                .stride = raw ? l.s.n * std::int64_t{sizeof(Y)} : kLine,
-                .lines = near ? 0 : blocks_of(lines, chunks * (row_end - row_begin))};
+    const bool near = !l.y_far && row_end - row_begin == 1;
+    const std::int64_t at_once = near ? 0 : blocks_of(lines, chunks * (row_end - row_begin));
     for (std::int64_t p = column_begin; p < column_end; ++p, y += panel) {
       const std::int64_t column = p * kNr, width = lesser(kNr, l.s.n - column);
-      if (raw)
-        ahead.at = reinterpret_cast<const std::byte*>(static_cast<const Y*>(next) +
-                                                      (p - column_begin) * kNr);
-      else
-        ahead.at = p + 1 < column_end ? reinterpret_cast<const std::byte*>(y + panel)
-                                      : static_cast<const std::byte*>(next);
-      Ahead now = ahead;
-      if (next == nullptr && (raw || p + 1 == column_end)) now.lines = 0;
+      const Yp* const after = p + 1 < column_end ? y + panel : next;
+      Ahead now{.at = reinterpret_cast<const std::byte*>(after),
+                .stride = kLine,
+                .lines = after != nullptr ? at_once : 0};
       for (std::int64_t q = row_begin; q < row_end; ++q) {
         const std::int64_t row = l.row(q);
         pick_tile<E, E::kRows>(l.row(q + 1) - row)(
@@ -434,7 +425,7 @@ struct Packed {
 
   static void multiply_parts(const Plan& plan, const Layout& l, const X* x, const Y* y,
                              const Yp* prepacked, const float* scales, Z* z) {
-    const std::int64_t own_bytes = part_x_bytes(l) + (prepacked == nullptr ? own_y_bytes(l) : 0);
+    const std::int64_t own_bytes = part_x_bytes(l) + (prepacked == nullptr ? part_y_bytes(l) : 0);
     const std::int64_t parts = l.row_parts * l.column_parts;
 #pragma omp parallel num_threads(plan.threads)
     {
@@ -467,8 +458,8 @@ struct Packed {
         pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, p_end, y_panels, l.y_panel);
       compute(l, block, x_panels - q * l.x_panel,
               prepacked == nullptr ? y_panels : prepacked + l.held(block, p),
-              prepacked == nullptr ? l.y_panel : l.column(), nullptr, false, q, q_end, p, p_end,
-              scales, z);
+              prepacked == nullptr ? l.y_panel : l.column(), nullptr, q, q_end, p, p_end, scales,
+              z);
     }
   }
 
@@ -478,13 +469,11 @@ struct Packed {
     if (prepacked != nullptr && l.panels == 1 && l.pass == l.k_blocks)
       return multiply_few(plan, l, x, prepacked, scales, z);
     Xp* x_panels = static_cast<Xp*>(plan.workspace);
-    std::byte* y_space = static_cast<std::byte*>(plan.workspace) + x_bytes(l);
+    Yp* y_panels = reinterpret_cast<Yp*>(static_cast<std::byte*>(plan.workspace) + x_bytes(l));
     const std::int64_t row_tasks = blocks_of(l.panels, l.mc),
                        column_tasks = blocks_of(l.columns, l.nc);
 #pragma omp parallel num_threads(plan.threads)
     {
-      Yp* own = reinterpret_cast<Yp*>(y_space + omp_get_thread_num() * own_y_bytes(l));
-      Yp* y_panels = reinterpret_cast<Yp*>(y_space);
       for (std::int64_t first = 0; first < l.k_blocks; first += l.pass) {
         const std::int64_t last = lesser(first + l.pass, l.k_blocks);
 #pragma omp for schedule(dynamic, 4) nowait
@@ -493,7 +482,7 @@ struct Packed {
           pack_x(x + l.row(q) * l.s.k + block * l.kc, l.s.k, l.row(q + 1) - l.row(q),
                  l.depth(block), x_panels + i * l.x_panel);
         }
-        if (l.shared) {
+        if (prepacked == nullptr) {
 #pragma omp for schedule(dynamic, 1) nowait
           for (std::int64_t i = 0; i < (last - first) * column_tasks; ++i) {
             const std::int64_t block = first + i / column_tasks, p = i % column_tasks * l.nc;
@@ -507,23 +496,13 @@ struct Packed {
           const std::int64_t p = i / row_tasks * l.nc, p_end = lesser(p + l.nc, l.columns);
           const std::int64_t q = i % row_tasks * l.mc, q_end = lesser(q + l.mc, l.panels);
           for (std::int64_t block = first; block < last; ++block) {
-            const bool more = block + 1 < last;
-            const Yp* panels;
-            const void* next = nullptr;
-            if (prepacked != nullptr) {
-              panels = prepacked + l.held(block, p);
-              if (more) next = prepacked + l.held(block + 1, p);
-            } else if (l.shared) {
-              panels = y_panels + ((block - first) * l.columns + p) * l.y_panel;
-              if (more) next = panels + l.columns * l.y_panel;
-            } else {
-              pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, p_end, own, l.y_panel);
-              panels = own;
-              if (more) next = y + (block + 1) * l.kc * l.s.n + p * kNr;
-            }
+            const Yp* const panels = prepacked != nullptr
+                                         ? prepacked + l.held(block, p)
+                                         : y_panels + ((block - first) * l.columns + p) * l.y_panel;
+            const std::int64_t further = prepacked != nullptr ? l.y_panel : l.columns * l.y_panel;
             compute(l, block, x_panels + (block - first) * l.panels * l.x_panel, panels,
-                    prepacked == nullptr ? l.y_panel : l.column(), next,
-                    prepacked == nullptr && !l.shared, q, q_end, p, p_end, scales, z);
+                    prepacked == nullptr ? l.y_panel : l.column(),
+                    block + 1 < last ? panels + further : nullptr, q, q_end, p, p_end, scales, z);
           }
         }
       }
