@@ -33,12 +33,11 @@ double seconds(kernels::Problem& problem, std::int64_t count, double enough) {
   return best;
 }
 
-/// Calls in a row that take about a millisecond, so that neither the timer's loop nor, where a
-/// kernel keeps its threads for the whole batch, the parallel region weighs on short calls: at
-/// 200 us it takes 1.2 % of a peak on four cores. Four times as many must take more than twice as
-/// long: else it was a bad moment that was timed.
+/// Calls in a row that take about 200 us, so that neither the timer's loop nor, where a kernel
+/// keeps its threads for the whole batch, the parallel region (about 1 us) weighs on short calls.
+/// Four times as many must take more than twice as long: else it was a bad moment that was timed.
 std::int64_t calibrate(kernels::Problem& problem) {
-  constexpr double kLongEnough = 1e-3;
+  constexpr double kLongEnough = 200e-6;
   std::int64_t batch = 1;
   for (; batch < std::int64_t{1} << 24; batch *= 2) {
     const double time = seconds(problem, batch, kLongEnough);
