@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "bench/affinity.hpp"
+#include "bench/calibrate.hpp"
 #include "bench/counters.hpp"
 #include "bench/part_clock.hpp"
 #include "bench/window.hpp"
@@ -16,36 +17,10 @@
 namespace bench {
 namespace {
 
-constexpr double kCalibrating = 5e-3;  ///< seconds spent on a count of calls, at least one try
-
-/// The fastest of several, so that a preempted run does not end the calibration early. `enough`
-/// ends it: whether it is faster still does not matter.
-double seconds(kernels::Problem& problem, std::int64_t count, double enough) {
-  constexpr int kTries = 20;
-  double best = 1e9, all = 0;
-  for (int i = 0; i < kTries && all < kCalibrating && best > enough; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    problem.run(0, count);
-    const std::chrono::duration<double> t = std::chrono::steady_clock::now() - start;
-    best = std::min(best, t.count());
-    all += t.count();
-  }
-  return best;
-}
-
-/// Calls in a row that take about 200 us, so that neither the timer's loop nor, where a kernel
-/// keeps its threads for the whole batch, the parallel region (about 1 us) weighs on short calls.
-/// Four times as many must take more than twice as long: else it was a bad moment that was timed.
-std::int64_t calibrate(kernels::Problem& problem) {
-  constexpr double kLongEnough = 200e-6;
-  std::int64_t batch = 1;
-  for (; batch < std::int64_t{1} << 24; batch *= 2) {
-    const double time = seconds(problem, batch, kLongEnough);
-    if (time < kLongEnough) continue;
-    if (time > kCalibrating || seconds(problem, 4 * batch, 2 * time) > 2 * time) break;
-  }
-  return batch;
-}
+/// Batches of short calls in one run(), as kernels that keep their threads for all calls of a run()
+/// begin and end with a parallel region: in runs of 200 us it takes 1.2 % of the peak on four
+/// cores. Calibrating to as many calls would take longer than the samples.
+constexpr std::int64_t kBatchesAtATime = 5;
 
 /// Calls that come by all of the problem's set, where each thread's load brings a line at least.
 double calls_for_all(const kernels::Problem& problem, int threads) {
@@ -137,7 +112,10 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   if (bound->batch == 0) {
     // The OpenMP team that filled and verified spins for some milliseconds before it sleeps.
     if (!team) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    bound->batch = calibrate(problem);
+    bound->batch = calibrate(problem, [] {
+      const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
+      return now.count();
+    });
   }
   const bool memory = !std::isnan(problem.traffic().dram);
   warm_up(*bound, threads, !memory);
@@ -152,14 +130,15 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   const auto adds =
       problem.cost().flops > 0 ? kernels::fma_peak::adds_of(problem.exec_unit().first) : nullptr;
   const auto window = [&] { return observe(threads, observers, memory, adds); };
+  const std::int64_t calls = bound->batch == 1 ? 1 : kBatchesAtATime * bound->batch;
   PartClock part_clock(problem);
   const Window before = when_quiet(threads, window);
   const double waited_before = waited_for_cpu_s();
   const auto start = std::chrono::steady_clock::now();
-  while (state.KeepRunningBatch(bound->batch)) {
+  while (state.KeepRunningBatch(calls)) {
     part_clock.start();
-    problem.run(bound->next_call, bound->batch);
-    bound->next_call += bound->batch;
+    problem.run(bound->next_call, calls);
+    bound->next_call += calls;
   }
   const std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
   const double waited = waited_for_cpu_s() - waited_before;
