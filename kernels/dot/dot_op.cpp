@@ -70,16 +70,13 @@ class Dot final : public Problem {
     const int threads = case_.threads;
     if (kernel_.set_threads != nullptr) kernel_.set_threads(threads);
     if (threads == 1 || kernel_.set_threads != nullptr) {
-      for (std::int64_t i = first; i < first + count; ++i)
-        result_ = function_(x(i % slots_), y(i % slots_), n_);
+      result_ = calls(first, count, {0, n_});
     } else if (case_.text("region", "call") == "shared") {
-#pragma omp parallel num_threads(threads)
-      for (std::int64_t i = first; i < first + count; ++i) partial(i % slots_);
+      partials(first, count);
       reduce();
     } else {
       for (std::int64_t i = first; i < first + count; ++i) {
-#pragma omp parallel num_threads(threads)
-        partial(i % slots_);
+        partials(i, 1);
         reduce();
       }
     }
@@ -128,11 +125,23 @@ class Dot final : public Problem {
   const T* x(std::int64_t slot) const { return inputs_->x[slot].data(); }
   const T* y(std::int64_t slot) const { return inputs_->y[slot].data(); }
 
-  void partial(std::int64_t s) {
-    const int thread = omp_get_thread_num();
-    const Slice part = slice(n_, thread, case_.threads, 4096 / sizeof(T));
-    partials_[thread].value =
-        function_(x(s) + part.begin, y(s) + part.begin, part.end - part.begin);
+  /// The last of `count` calls on a part. Of a product in L1 a division would be a twentieth.
+  Acc calls(std::int64_t first, std::int64_t count, Slice part) const {
+    Acc last = 0;
+    std::int64_t slot = first % slots_;
+    for (std::int64_t i = 0; i < count; ++i) {
+      last = function_(x(slot) + part.begin, y(slot) + part.begin, part.end - part.begin);
+      if (++slot == slots_) slot = 0;
+    }
+    return last;
+  }
+  void partials(std::int64_t first, std::int64_t count) {
+#pragma omp parallel num_threads(case_.threads)
+    {
+      const int thread = omp_get_thread_num();
+      const Slice part = slice(n_, thread, case_.threads, 4096 / sizeof(T));
+      partials_[thread].value = calls(first, count, part);
+    }
   }
   void reduce() {
     Acc sum = 0;

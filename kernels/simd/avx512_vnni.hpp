@@ -21,7 +21,9 @@ struct Avx512Vnni {
     static constexpr int kMaxSteps = 1 << 14;
     static V zero() { return {_mm512_setzero_si512(), _mm512_setzero_si512()}; }
     static V dot(V acc, const std::int8_t* x, const std::int8_t* y) {
-      const __m512i top = _mm512_set1_epi8(-128), b = _mm512_loadu_si512(y);
+      const __m512i top = _mm512_set1_epi8(-128);
+      __m512i b = _mm512_loadu_si512(y);
+      opaque(b);  // or GCC loads it twice, as a memory operand
       return {_mm512_dpbusd_epi32(acc.shifted, _mm512_xor_si512(_mm512_loadu_si512(x), top), b),
               _mm512_dpbusd_epi32(acc.excess, top, b)};
     }
