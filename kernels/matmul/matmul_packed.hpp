@@ -24,11 +24,13 @@
 namespace kernels::matmul {
 namespace {
 
+constexpr std::int64_t kLine = 64;
+
 /// Lines of memory that are needed next, fetched while a tile is computed: `lines` for each kChunk
-/// steps, `stride` bytes apart. Of several panels side by side, those of each.
+/// steps. Of several panels side by side, those of each.
 struct Ahead {
   const std::byte* at;
-  std::int64_t stride, lines;
+  std::int64_t lines;
 };
 
 /// P tiles side by side, each R rows by the engine's nr columns; `groups` groups of K. Panels of Y
@@ -46,7 +48,7 @@ template <class E, int R, int P>
   // A low tile asks for many lines a chunk, of which dozens at once wait for each other: a fourth
   // at a time is 9 to 15 % faster at M = 1, cold, on a Xeon with AMX.
   constexpr int kAsks = R <= 4 ? 4 : 1;
-  constexpr int kLineEntries = 64 / sizeof(typename E::Z),
+  constexpr int kLineEntries = kLine / sizeof(typename E::Z),
                 kZLines = P * kNr > kLineEntries ? P * kNr / kLineEntries : 1;
   int z_row = 0, z_line = 0;
   const auto ask_for_z = [&] {
@@ -96,7 +98,7 @@ template <class E, int R, int P>
     std::int64_t line = 0;
 #pragma GCC unroll 8
     for (int ask = 0; ask < kAsks; ++ask) {
-      for (; line < ahead.lines * (ask + 1) / kAsks; ++line, ahead.at += ahead.stride)
+      for (; line < ahead.lines * (ask + 1) / kAsks; ++line, ahead.at += kLine)
 #pragma GCC unroll 4
         for (int p = 0; p < P; ++p)
           __builtin_prefetch(ahead.at + p * panel * std::int64_t{sizeof(typename E::Yp)}, 0, 2);
@@ -175,7 +177,6 @@ struct Packed {
   using Xp = typename E::Xp;
   using Yp = typename E::Yp;
   static constexpr std::int64_t kMr = E::kRows, kNr = E::kVectors * E::kLanes;
-  static constexpr std::int64_t kLine = 64;
 
   /// Everything that follows from shape, caches and threads.
   struct Layout {
@@ -372,14 +373,13 @@ struct Packed {
       const std::int64_t column = p * kNr, width = lesser(kNr, l.s.n - column);
       const Yp* const after = p + 1 < column_end ? y + panel : next;
       Ahead now{.at = reinterpret_cast<const std::byte*>(after),
-                .stride = kLine,
                 .lines = after != nullptr ? at_once : 0};
       for (std::int64_t q = row_begin; q < row_end; ++q) {
         const std::int64_t row = l.row(q);
         pick_tile<E, E::kRows>(l.row(q + 1) - row)(
             groups, x + q * l.x_panel, y, 0, z + row * l.s.n + column, l.s.n, width, block > 0,
             scales != nullptr ? scales + column : nullptr, now);
-        now.at += now.lines * chunks * now.stride;
+        now.at += now.lines * chunks * kLine;
         if ((q + 1 - row_begin) * now.lines * chunks >= lines) now.lines = 0;
       }
     }
@@ -397,7 +397,6 @@ struct Packed {
     for (std::int64_t block = 0; block < l.k_blocks; ++block) {
       const Yp* y = held + l.held(block, p);
       const Ahead ahead{.at = reinterpret_cast<const std::byte*>(y) + far,
-                        .stride = kLine,
                         .lines = l.y_far ? E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine : 0};
       tile_of(blocks_of(l.depth(block), E::kGroup), x + block * l.x_panel, y, l.column(),
               z + column, l.s.n, width, block > 0, scales != nullptr ? scales + column : nullptr,
