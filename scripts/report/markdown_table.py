@@ -2,7 +2,9 @@
 for each operation, dtype and temperature the largest problem with this suite's fastest kernel on it,
 the ladder of each operation, and the decode steps beside what the ceilings predict.
 
-usage: markdown_table.py DIR
+With an operation: this suite's fastest kernel on every case of it.
+
+usage: markdown_table.py DIR [OPERATION]
 """
 
 import csv
@@ -76,35 +78,59 @@ def _ceilings(rows, threads):
     return shown
 
 
-def _kernels(rows, threads):
+def _bounded(rows):
+    """Of each of this suite's benchmarks on the CPU that can be believed, the row of what bounds it."""
+    return [
+        row
+        for row in rows
+        if row["device"] == "cpu" and row["roof"] and row["level"] == _bounding(row)
+        and row["verdict"] not in ("above-roof", "impossible")
+        and row["scope"] == "operation" and not row["parent"]
+        and row["variant"] not in LIBRARIES
+    ]  # fmt: skip
+
+
+def _best(rows, columns, order):
+    """Of the rows that are the same in some columns the one that comes last in an order."""
     best = {}
     for row in rows:
-        if int(row["threads"]) != threads or row["device"] != "cpu" or row["roof"] == "":
-            continue
-        if row["verdict"] in ("above-roof", "impossible") or row["level"] != _bounding(row):
-            continue
-        if row["scope"] != "operation" or row["parent"]:
-            continue
-        if row["variant"] in LIBRARIES:
-            continue
-        work = (row["kernel"], row["dtype"], row["temperature"])
-        if work not in best or _order(row) > _order(best[work]):
-            best[work] = row
-    shown = []
-    for (kernel, dtype, temperature), row in best.items():
-        unit = "OP/s" if dtype == "s8" else "FLOP/s"
-        peer = _number(row["peer_ratio"])
-        shown.append([
-            f"{kernel} {dtype}",
-            f"{row['shape']} {temperature}",
-            row["variant"],
-            _time(float(row["time_s"])),
-            style.quantity(float(row["achieved_flops_per_s"]), unit),
-            row["bound_by"],
-            _share(float(row["t_lower_s"]) / float(row["time_s"])),
-            f"{peer:.2f}x {row['peer']}" if peer else row["peer"] and f"{row['peer']}: no ratio",
-        ])
-    return shown
+        key = tuple(row[column] for column in columns)
+        if key not in best or order(row) > order(best[key]):
+            best[key] = row
+    return best.values()
+
+
+def _kernels(rows, threads):
+    rows = [row for row in _bounded(rows) if int(row["threads"]) == threads]
+    return [
+        [f"{row['kernel']} {row['dtype']}", f"{row['shape']} {row['temperature']}", *_figures(row)]
+        for row in _best(rows, ("kernel", "dtype", "temperature"), _order)
+    ]
+
+
+def _cases(rows, operation):
+    rows = [row for row in _bounded(rows) if row["kernel"] == operation]
+    fastest = lambda row: -float(row["time_s"])
+    return [
+        [row["dtype"], row["shape"], row["temperature"], row["threads"], *_figures(row)]
+        for row in _best(rows, ("dtype", "shape", "temperature", "threads"), fastest)
+    ]
+
+
+FIGURES = ["variant", "time", "rate", "bound by", "of its roof", "against the best library"]
+
+
+def _figures(row):
+    unit = "OP/s" if row["dtype"] == "s8" else "FLOP/s"
+    peer = _number(row["peer_ratio"])
+    return [
+        row["variant"],
+        _time(float(row["time_s"])),
+        style.quantity(float(row["achieved_flops_per_s"]), unit),
+        row["bound_by"],
+        _share(float(row["t_lower_s"]) / float(row["time_s"])),
+        f"{peer:.2f}x {row['peer']}" if peer else row["peer"] and f"{row['peer']}: no ratio",
+    ]
 
 
 def _ladders(rows):
@@ -177,14 +203,17 @@ def _bounding(row):
     return "L1" if row["bound_by"] == "compute" else row["bound_by"]
 
 
-def main(folder):
-    ceilings, kernels = _rows(folder / "ceilings.csv"), _rows(folder / "roofline.csv")
+def main(folder, operation=None):
+    kernels = _rows(folder / "roofline.csv")
+    if operation:
+        head = ["dtype", "shape", "temperature", "threads", *FIGURES]
+        return _table(head, _cases(kernels, operation))
+    ceilings = _rows(folder / "ceilings.csv")
     ceilings = _quiet_before_lived([r for r in ceilings if load.is_roof(r["condition"])])
     threads = max(int(row["threads"]) for row in ceilings if row["device"] == "cpu")
     _table(["ceiling, all cores", "theory at the clock", "measured", "share", "verdict"],
            _ceilings(ceilings, threads))
-    _table(["kernel", "shape", "variant", "time", "rate", "bound by", "of its roof",
-            "against the best library"], _kernels(kernels, threads))
+    _table(["kernel", "shape", *FIGURES], _kernels(kernels, threads))
     _table(["case", "rung", "idea", "time", "against the first", "of its roof"], _ladders(kernels))
     prediction = folder / "prediction.csv"
     if prediction.exists():
@@ -193,6 +222,6 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])
