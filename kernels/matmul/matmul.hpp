@@ -34,6 +34,7 @@ struct Tile {
 struct Tiles {
   Tile l1, l2, l3;
   int x_packed = 0, y_packed = 0;
+  int x_packs = 1;           ///< threads that pack X, each for itself
   bool y_prepacked = false;  ///< the panels of Y are made before the call
 };
 
@@ -115,7 +116,7 @@ constexpr double tile_bytes(const Shape& s, const ElementBytes& e, const Tiles& 
   const int x = t.x_packed > 0 ? t.x_packed : e.x, y = t.y_packed > 0 ? t.y_packed : e.y;
   double bytes = x * m * k * ceil_div(s.n, tile.n) + y * k * n * ceil_div(s.m, tile.m) +
                  e.z * m * n * (2 * ceil_div(s.k, tile.k) - 1) + e.scale * n;
-  if (t.x_packed > 0) bytes += (e.x + t.x_packed) * m * k;
+  if (t.x_packed > 0) bytes += (e.x + t.x_packed) * m * k * t.x_packs;
   if (t.y_packed > 0 && !t.y_prepacked) bytes += (e.y + t.y_packed) * k * n;
   return bytes;
 }

@@ -254,8 +254,10 @@ struct Tiled {
   static std::int64_t own_bytes(const Layout& l) {
     return l.nc * l.pass * kPanel * std::int64_t{sizeof(Panel)};
   }
+  /// Of few rows: a thread's own X of a pass. Packing it together took 4 to 7 % of the time at K =
+  /// 14336, most of it stores to what other cores had read.
   static std::int64_t x_bytes(const Layout& l) {
-    return l.s.m > kFewRows ? 0 : round_up(l.all_steps * l.few_rows * Amx::kRowBytes, 4096);
+    return l.s.m > kFewRows ? 0 : round_up(l.few_pass * l.few_rows * Amx::kRowBytes, 4096);
   }
   /// Sums between two passes over few rows.
   static std::int64_t sums_bytes(const Layout& l) {
@@ -263,7 +265,7 @@ struct Tiled {
   }
   static std::int64_t workspace_bytes(const Plan& plan) {
     const Layout l = layout(plan);
-    return x_bytes(l) + sums_bytes(l) + plan.threads * own_bytes(l);
+    return sums_bytes(l) + plan.threads * (x_bytes(l) + own_bytes(l));
   }
   static Tiles tiles(const Plan& plan, bool prepacked) {
     const Layout l = layout(plan);
@@ -274,6 +276,7 @@ struct Tiled {
               .l3 = {kFewRows, blocks_of(l.columns, plan.threads) * kSide, depth},
               .x_packed = sizeof(X),
               .y_packed = sizeof(Held),
+              .x_packs = plan.threads,
               .y_prepacked = true};
     }
     return {.l1 = {kSide, kSide, kDepth * kStep},
@@ -436,8 +439,11 @@ struct Tiled {
   static std::int64_t x_place(const Layout& l, std::int64_t step, std::int64_t r) {
     const std::int64_t at = step / l.piece() * l.piece(), row = r / kSide * kSide;
     const std::int64_t steps = lesser(l.piece(), l.all_steps - at);
-    const std::int64_t rows = lesser(kSide, l.few_rows - row);
-    return (at * l.few_rows + row * steps + (step - at) * rows + r - row) * kStep;
+    return (at * l.few_rows + row * steps + r - row) * kStep + (step - at) * x_step(l, r);
+  }
+  /// From there to the next step of a piece.
+  static std::int64_t x_step(const Layout& l, std::int64_t r) {
+    return lesser(kSide, l.few_rows - r / kSide * kSide) * kStep;
   }
 
   /// The sums of all rows of X and the columns of panel p over steps [first, last), a multiple of
@@ -553,36 +559,43 @@ struct Tiled {
     }
   }
 
-  /// The calling thread's panels.
+  /// The calling thread's panels, and behind them its X.
   static Panel* own_of(const Plan& plan, const Layout& l) {
-    return reinterpret_cast<Panel*>(static_cast<std::byte*>(plan.workspace) + x_bytes(l) +
-                                    sums_bytes(l) + omp_get_thread_num() * own_bytes(l));
+    return reinterpret_cast<Panel*>(static_cast<std::byte*>(plan.workspace) + sums_bytes(l) +
+                                    omp_get_thread_num() * (own_bytes(l) + x_bytes(l)));
   }
 
-  /// Few rows, of weights packed before. `pack(l, out)`, which all threads call, brings X into
-  /// steps; `put(p, sums)` takes the sums of all rows and panel p, kSide apart.
-  template <class Pack, class Put>
-  static void stream(const Plan& plan, const Held* held, Pack pack, Put put) {
+  /// Few rows, of weights packed before. All threads call `prepare()`; then, for each its own X,
+  /// `pack(l, at, steps, out)`, which brings these steps of a piece to their places from `out` on;
+  /// `put(p, sums)` takes the sums of all rows and panel p, kSide apart.
+  template <class Prepare, class Pack, class Put>
+  static void stream(const Plan& plan, const Held* held, Prepare prepare, Pack pack, Put put) {
     const Layout l = layout(plan);
-    X* const x = static_cast<X*>(plan.workspace);
-    Z* const kept = reinterpret_cast<Z*>(static_cast<std::byte*>(plan.workspace) + x_bytes(l));
+    Z* const kept = static_cast<Z*>(plan.workspace);
     const std::int64_t dealt = l.columns / 2;
 #pragma omp parallel num_threads(plan.threads)
     {
       alignas(64) Z own[kSums];
-      pack(l, x);
+      Panel* const panels = own_of(plan, l);
+      X* const own_x = reinterpret_cast<X*>(reinterpret_cast<std::byte*>(panels) + own_bytes(l));
+      const std::int64_t thread = omp_get_thread_num(), threads = omp_get_num_threads();
+      const std::int64_t begin = dealt * thread / threads, end = dealt * (thread + 1) / threads;
+      prepare();
       Amx::configure(lesser(kSide, l.few_rows));
       for (std::int64_t first = 0; first < l.all_steps; first += l.few_pass) {
         const std::int64_t last = lesser(l.all_steps, first + l.few_pass);
+        X* const x = own_x - x_place(l, first, 0);
+        const std::int64_t chunk = lesser(kDepth, l.piece());
+        for (std::int64_t at = first; at < last; at += chunk)
+          pack(l, at, lesser(chunk, last - at), x);
         const auto one = [&](std::int64_t p) {
           Z* const sums = sums_bytes(l) == 0 ? own : kept + p * kSums;
-          few_rows(l, p, first, last, x, held, own_of(plan, l), sums);
+          few_rows(l, p, first, last, x, held, panels, sums);
           if (last == l.all_steps) put(p, sums);
         };
         // Half in equal shares, 3 to 5 % faster than all as threads come for them; the last columns
         // one by one.
-#pragma omp for schedule(static) nowait
-        for (std::int64_t p = 0; p < dealt; ++p) one(p);
+        for (std::int64_t p = begin; p < end; ++p) one(p);
 #pragma omp for schedule(guided)
         for (std::int64_t p = dealt; p < l.columns; ++p) one(p);
       }
@@ -611,10 +624,12 @@ struct Tiled {
     const auto* held = static_cast<const Held*>(packed);
     const Shape& s = plan.shape;
     if (s.m > kFewRows) return multiply(plan, x, nullptr, held, scales, z);
-    const auto pack = [&](const Layout& l, X* out) {
-#pragma omp for
-      for (std::int64_t i = 0; i < l.all_steps; ++i)
-        for (std::int64_t r = 0; r < s.m; ++r) pack_x(l, i, 1, x + r * s.k, out + x_place(l, i, r));
+    const auto pack = [&](const Layout& l, std::int64_t at, std::int64_t steps, X* out) {
+      for (std::int64_t r = 0; r < s.m; ++r) {
+        X* to = out + x_place(l, at, r);
+        for (std::int64_t i = at; i < at + steps; ++i, to += x_step(l, r))
+          pack_x(l, i, 1, x + r * s.k, to);
+      }
     };
     const auto put = [&](std::int64_t p, const Z* sums) {
       const std::int64_t column = p * kSide, width = lesser(kSide, s.n - column);
@@ -624,7 +639,8 @@ struct Tiled {
         put_row(row, z + r * s.n + column, width);
       }
     };
-    stream(plan, held, pack, put);
+    const auto nothing = [] {};
+    stream(plan, held, nothing, pack, put);
   }
 
   static constexpr Routine<X, Y, Z> routine() {

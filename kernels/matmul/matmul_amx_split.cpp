@@ -7,7 +7,6 @@
 // Activations within 1/64 of their row's largest are exact, smaller ones are off by up to 2^-14 of
 // it: for one that is 32 times smaller than that, as much as rounding it to bf16 was.
 #include <cstring>
-#include <utility>
 
 #include "kernels/matmul/matmul_amx.hpp"
 
@@ -15,6 +14,7 @@ namespace kernels::matmul {
 namespace {
 
 using Bytes = Tiled<Int8Signed>;
+constexpr std::int64_t kStep = Amx::kRowBytes;  ///< numbers
 
 /// The int8 product of twice the rows.
 Plan doubled(const Plan& plan) {
@@ -38,29 +38,46 @@ float largest(const bf16* x, std::int64_t n) {
       Avx512::F32::max(Avx512::F32::load(each), Avx512::F32::load(each + 16)));
 }
 
-/// A row as high and low bytes, 256 high + low, in units that it returns, each step of 64 where
-/// `place(step)` says.
-template <class Place>
-float split(const bf16* x, std::int64_t n, Place place) {
-  constexpr std::int64_t kStep = Amx::kRowBytes;
-  const std::int64_t whole = n / kStep, left = n - whole * kStep;
-  bf16 rest[kStep] = {};
-  std::memcpy(rest, x + whole * kStep, static_cast<std::size_t>(left) * sizeof(bf16));
-  const float most = __builtin_fmaxf(largest(x, whole * kStep), largest(rest, kStep));
-  // 2^14 (1 - 2^-8) + 128 is the largest that the high byte then holds. Below 2^-100 the units end,
-  // whose inverse is to be a normal number.
+/// The units of a row, 2^exponent: 2^14 (1 - 2^-8) + 128 is the largest that the high byte then
+/// holds. Below 2^-100 the units end, whose inverse is to be a normal number.
+float unit_of(const bf16* x, std::int64_t n) {
   constexpr int kBits = 13, kLeast = -100;
+  const std::int64_t whole = n / 32 * 32;
+  bf16 rest[32] = {};
+  std::memcpy(rest, x + whole, static_cast<std::size_t>(n - whole) * sizeof(bf16));
+  const float most = __builtin_fmaxf(largest(x, whole), largest(rest, 32));
   const int exponent = most > 0x1p-100f ? __builtin_ilogbf(most) : kLeast;
-  const auto units = Avx512::F32::set1(__builtin_ldexpf(1.0f, kBits - exponent));
-  const auto bytes = [&](std::int64_t step, const bf16* from) {
-    const auto [high, low] = place(step);
-    for (int i = 0; i < kStep; i += 16)
-      Avx512::F32::store_halves(Avx512::F32::mul(Avx512::F32::load(from + i), units), high + i,
-                                low + i);
-  };
-  for (std::int64_t i = 0; i < whole; ++i) bytes(i, x + i * kStep);
-  if (left > 0) bytes(whole, rest);
   return __builtin_ldexpf(1.0f, exponent - kBits);
+}
+
+/// kStep numbers as high and low bytes, 256 high + low, in units of which 1 is `inverse`.
+void split(const bf16* x, float inverse, std::int8_t* high, std::int8_t* low) {
+  const __m512 units = _mm512_set1_ps(inverse);
+  const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+  const auto whole = [&](__m512i floats) {
+    return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_castsi512_ps(floats), units));
+  };
+  for (int i = 0; i < kStep; i += 32) {
+    const __m512i pairs = _mm512_loadu_si512(x + i);
+    const __m512i even = whole(_mm512_slli_epi32(pairs, 16));
+    const __m512i odd = whole(_mm512_and_si512(pairs, upper));
+    const __m512i both = _mm512_ternarylogic_epi32(even, _mm512_slli_epi32(odd, 16), upper, 0xd8);
+    const __m512i above = _mm512_srai_epi16(_mm512_add_epi16(both, _mm512_set1_epi16(128)), 8);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(high + i), _mm512_cvtepi16_epi8(above));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(low + i), _mm512_cvtepi16_epi8(both));
+  }
+}
+
+/// n numbers, each kStep of them `high_step` and `low_step` behind those before.
+void split(const bf16* x, std::int64_t n, float unit, std::int8_t* high, std::int64_t high_step,
+           std::int8_t* low, std::int64_t low_step) {
+  const float inverse = 1 / unit;
+  for (; n >= kStep; n -= kStep, x += kStep, high += high_step, low += low_step)
+    split(x, inverse, high, low);
+  if (n == 0) return;
+  bf16 edge[kStep] = {};
+  std::memcpy(edge, x, static_cast<std::size_t>(n) * sizeof(bf16));
+  split(edge, inverse, high, low);
 }
 
 /// out = (256 high + low) unit scales, for a row of a panel.
@@ -76,12 +93,18 @@ void run_packed(const Plan& plan, const bf16* x, const void* packed, const float
   auto* const units = static_cast<float*>(plan.workspace);
   Plan product = doubled(plan);
   product.workspace = static_cast<std::byte*>(plan.workspace) + units_bytes(s);
-  const auto pack = [&](const Bytes::Layout& l, std::int8_t* out) {
+  const auto prepare = [&] {
 #pragma omp for
-    for (std::int64_t r = 0; r < s.m; ++r)
-      units[r] = split(x + r * s.k, s.k, [&](std::int64_t step) {
-        return std::pair(out + Bytes::x_place(l, step, r), out + Bytes::x_place(l, step, s.m + r));
-      });
+    for (std::int64_t r = 0; r < s.m; ++r) units[r] = unit_of(x + r * s.k, s.k);
+  };
+  const auto pack = [&](const Bytes::Layout& l, std::int64_t at, std::int64_t steps,
+                        std::int8_t* out) {
+    for (std::int64_t r = 0; r < s.m; ++r) {
+      std::int8_t* high = out + Bytes::x_place(l, at, r);
+      std::int8_t* low = out + Bytes::x_place(l, at, s.m + r);
+      split(x + r * s.k + at * kStep, lesser(steps * kStep, s.k - at * kStep), units[r], high,
+            Bytes::x_step(l, r), low, Bytes::x_step(l, s.m + r));
+    }
   };
   const auto put = [&](std::int64_t p, const std::int32_t* sums) {
     const std::int64_t column = p * kSide, width = lesser(kSide, s.n - column);
@@ -91,7 +114,7 @@ void run_packed(const Plan& plan, const bf16* x, const void* packed, const float
       put_row(row, z + r * s.n + column, width);
     }
   };
-  Bytes::stream(product, static_cast<const std::int8_t*>(packed), pack, put);
+  Bytes::stream(product, static_cast<const std::int8_t*>(packed), prepare, pack, put);
 }
 
 std::int64_t packed_bytes(const Plan& plan) { return Bytes::packed_bytes(doubled(plan)); }

@@ -10,7 +10,9 @@
 // until a block of rows is done: 0.85 of the speed, as packing waits for L3 and products do not. Of
 // the stream at M = 64: X and the next weights asked for into L1 too (0.5 to 1), every second to
 // eighth line asked for and the rest left to the hardware (0.8 to 0.9), all by one block of rows
-// (0.9).
+// (0.9), two or four panels past each piece of X (0.9 to 1), the block of rows that ends a piece
+// beginning the next, its sums still in tiles (1.01; 48 rows 0.95), the first weights asked for
+// while X is packed (1), X packed once with stores past the caches (1).
 #include "kernels/matmul/matmul_amx.hpp"
 
 namespace kernels::matmul {
