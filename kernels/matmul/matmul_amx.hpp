@@ -627,8 +627,12 @@ struct Tiled {
     const auto pack = [&](const Layout& l, std::int64_t at, std::int64_t steps, X* out) {
       for (std::int64_t r = 0; r < s.m; ++r) {
         X* to = out + x_place(l, at, r);
-        for (std::int64_t i = at; i < at + steps; ++i, to += x_step(l, r))
+        for (std::int64_t i = at; i < at + steps; ++i, to += x_step(l, r)) {
+          // What the next call takes of the row; the hardware, which sees a few lines of each row,
+          // does not: M = 64, 2 to 4 %.
+          __builtin_prefetch(x + r * s.k + (i + steps) * kStep, 0, 2);
           pack_x(l, i, 1, x + r * s.k, to);
+        }
       }
     };
     const auto put = [&](std::int64_t p, const Z* sums) {
