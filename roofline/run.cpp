@@ -48,7 +48,7 @@ struct Effort {
 // Samples are short: phases in which a core is shared last tens of milliseconds, and a sample that
 // is longer than they are is never quiet.
 constexpr Effort kQuick = {3, 3, 24, 4, 4, 0.002, 0.01};
-constexpr Effort kFull = {3, 3, 0, 120, 120, 0.007, 0.007};
+constexpr Effort kFull = {3, 3, 0, 120, 120, 0.0065, 0.0065};
 // Bytes a process: all hold their data at once.
 constexpr double kMemoryInTurns = 4e9, kLargeInTurns = 6e9;
 constexpr int kFurtherRounds = 2;      // of a group, at most
