@@ -54,6 +54,10 @@ TEST(MatmulTraffic, FollowsTheTilesOfEachLevel) {
   // Weights packed beforehand: their packing (8 * 320) is not in the call.
   constexpr Tiles pre{.l1 = {6, 16, 5}, .x_packed = 4, .y_packed = 4, .y_prepacked = true};
   EXPECT_EQ(tile_traffic({.m = 12, .n = 32, .k = 10}, {4, 4, 4}, pre).l1, t.l1 - 2560);
+  // Three threads that each pack all of X: (4+4)*120 twice more.
+  constexpr Tiles own{
+      .l1 = {6, 16, 5}, .x_packed = 4, .y_packed = 4, .x_packs = 3, .y_prepacked = true};
+  EXPECT_EQ(tile_traffic({.m = 12, .n = 32, .k = 10}, {4, 4, 4}, own).l1, t.l1 - 2560 + 1920);
   // A ragged edge loads a whole further tile's worth of the other operand.
   EXPECT_EQ(tile_traffic({.m = 13, .n = 32, .k = 10}, {4, 4, 4}, {.l1 = {6, 16, 10}}).l1,
             4 * 130 * 2 + 4 * 320 * 3 + 4 * 416);
