@@ -310,6 +310,9 @@ struct Packed {
             .l3 = {l.mc * kMr, l.nc * kNr, l.pass * l.kc},
             .x_packed = sizeof(Xp),
             .y_packed = sizeof(Yp),
+            .x_packs = greater(1, l.column_parts),
+            .y_packs = greater(1, l.row_parts),
+            .packs_stay = l.row_parts > 0,
             .y_prepacked = prepacked};
   }
 

@@ -54,10 +54,23 @@ TEST(MatmulTraffic, FollowsTheTilesOfEachLevel) {
   // Weights packed beforehand: their packing (8 * 320) is not in the call.
   constexpr Tiles pre{.l1 = {6, 16, 5}, .x_packed = 4, .y_packed = 4, .y_prepacked = true};
   EXPECT_EQ(tile_traffic({.m = 12, .n = 32, .k = 10}, {4, 4, 4}, pre).l1, t.l1 - 2560);
-  // Three threads that each pack all of X: (4+4)*120 twice more.
-  constexpr Tiles own{
-      .l1 = {6, 16, 5}, .x_packed = 4, .y_packed = 4, .x_packs = 3, .y_prepacked = true};
-  EXPECT_EQ(tile_traffic({.m = 12, .n = 32, .k = 10}, {4, 4, 4}, own).l1, t.l1 - 2560 + 1920);
+  // Three parts that each pack all of X and two that each pack all of Y: (4+4)*120 twice more and
+  // (4+4)*320 once. As nothing packed leaves L2, what crosses its edge is X and Y by their tiles.
+  constexpr Tiles own{.l1 = {6, 16, 5},
+                      .l3 = {6, 16, 10},
+                      .x_packed = 4,
+                      .y_packed = 4,
+                      .x_packs = 3,
+                      .y_packs = 2,
+                      .packs_stay = true};
+  constexpr LevelBytes parts = tile_traffic({.m = 12, .n = 32, .k = 10}, {2, 1, 4}, own);
+  static_assert(parts.l1 == 960 + 2560 + 4608 + (2 + 4) * 120 * 3 + (1 + 4) * 320 * 2);
+  static_assert(parts.l3 == 2 * 120 * 2 + 320 * 2 + 1536);
+  // Panels of Y that were made before the call cross it as they are.
+  Tiles held = own;
+  held.y_prepacked = true;
+  EXPECT_EQ(tile_traffic({.m = 12, .n = 32, .k = 10}, {2, 1, 4}, held).l3,
+            parts.l3 + (4 - 1) * 320 * 2);
   // A ragged edge loads a whole further tile's worth of the other operand.
   EXPECT_EQ(tile_traffic({.m = 13, .n = 32, .k = 10}, {4, 4, 4}, {.l1 = {6, 16, 10}}).l1,
             4 * 130 * 2 + 4 * 320 * 3 + 4 * 416);
