@@ -57,6 +57,7 @@ TEST(MatmulTraffic, FollowsTheTilesOfEachLevel) {
   // Three parts that each pack all of X and two that each pack all of Y: (4+4)*120 twice more and
   // (4+4)*320 once. As nothing packed leaves L2, what crosses its edge is X and Y by their tiles.
   constexpr Tiles own{.l1 = {6, 16, 5},
+                      .l2 = {6, 16, 5},
                       .l3 = {6, 16, 10},
                       .x_packed = 4,
                       .y_packed = 4,
