@@ -86,13 +86,20 @@ constexpr matmul::Shape product(const Shape& s, Stage stage) {
 /// How often a stage runs in a step.
 constexpr std::int64_t times(const Shape& s, Stage stage) { return stage == kHead ? 1 : s.layers; }
 
+/// silu(gate) * up, part of the glue unless the product before does it: exponential, add, divide,
+/// multiply; two fp32 in, bf16 out.
+constexpr Cost gating(const Shape& s) {
+  const double values = static_cast<double>(s.batch * s.layers * s.d_ff);
+  return {4 * values, 10 * values};
+}
+
 /// A stage's work in one step. Matmuls: 2MNK; the bytes are the weights and their scales, as
 /// activations stay in cache. Attention: 4 b N T H, softmax not counted; the bytes are the cache
 /// and its scales, by kv heads. Glue: an operation each for a multiply, add, divide or exponential;
 /// its bytes are its own operands, none of which need come from main memory.
 constexpr Cost cost(const Shape& s, Stage stage, const ElementBytes& e) {
   const double b = static_cast<double>(s.batch), d = static_cast<double>(s.d_model),
-               f = static_cast<double>(s.d_ff), l = static_cast<double>(s.layers);
+               l = static_cast<double>(s.layers);
   const double queries = static_cast<double>(s.heads * s.head_dim),
                cached = static_cast<double>(2 * s.kv_heads * s.head_dim);
   if (stage == kAttention) {
@@ -103,11 +110,13 @@ constexpr Cost cost(const Shape& s, Stage stage, const ElementBytes& e) {
   if (stage == kGlue) {
     // Norm: square, add, multiply; fp32 in, bf16 out. Twice a layer, once before the head.
     const double norms = 2 * l + (s.vocabulary > 0 ? 1 : 0);
-    // Residual: add; two fp32 in, one out. silu * up: exponential, add, divide, multiply.
+    // Residual: add; two fp32 in, one out.
     // New K and V: two for int8 (largest magnitude, scaling), none for bf16.
     const double cache_flops = e.kv_scale > 0 ? 2 * cached : 0;
-    return {b * (norms * 3 * d + l * (2 * d + 4 * f + cache_flops)),
-            b * (norms * 6 * d + l * (24 * d + 10 * f + queries * (8 + 6) + cached * (4 + e.kv)))};
+    const Cost gate = gating(s);
+    return {
+        b * (norms * 3 * d + l * (2 * d + cache_flops)) + gate.flops,
+        b * (norms * 6 * d + l * (24 * d + queries * (8 + 6) + cached * (4 + e.kv))) + gate.bytes};
   }
   const matmul::Shape m = product(s, stage);
   const double weights = static_cast<double>(m.n * m.k), columns = static_cast<double>(m.n);

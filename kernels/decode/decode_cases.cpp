@@ -126,6 +126,10 @@ std::vector<Case> test_cases() {
       with([](Shape& s) { s.batch = 3, s.context = 67, s.layers = 1, s.kv_heads = 1; }, 3);
       with([](Shape& s) { s.batch = 17, s.layers = 3, s.kv_heads = 4, s.vocabulary = 1; }, 2);
       with([](Shape& s) { s.batch = 2, s.head_dim = 128, s.d_model = 1; }, 3);
+      // Whole turns of gates and up, of odd and even number; rows for several tiles.
+      with([](Shape& s) { s.d_ff = 32, s.vocabulary = 0; }, 1);
+      with([](Shape& s) { s.batch = 3, s.d_ff = 160, s.layers = 1; }, 2);
+      with([](Shape& s) { s.batch = 50, s.d_ff = 96, s.layers = 1; }, 3);
     }
   return all;
 }

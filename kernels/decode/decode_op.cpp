@@ -152,9 +152,7 @@ class Decode final : public Problem {
     std::vector<Part> out;
     const auto& attend = *static_cast<const attention::Kernel*>(choice_.attend->table);
     for (const Stage stage : stages_) {
-      Part part{.name = kStageNames[stage],
-                .cost = decode::cost(stack_.shape(), stage, kElement<W, C>),
-                .traffic = traffic(stage)};
+      Part part{.name = kStageNames[stage], .cost = cost(stage), .traffic = traffic(stage)};
       if (stage == kAttention) {
         part.op = "attention";
         part.variant = choice_.attend->variant;
@@ -181,6 +179,16 @@ class Decode final : public Problem {
     return s;
   }
 
+  /// A stage's work, the gates' where it is done.
+  Cost cost(Stage stage) const {
+    Cost work = decode::cost(stack_.shape(), stage, kElement<W, C>);
+    const Cost gate = gating(stack_.shape());
+    if (stack_.gates_itself() && stage == kGlue)
+      work = {work.flops - gate.flops, work.bytes - gate.bytes};
+    if (stack_.gates_itself() && stage == kMlpUp) work.flops += gate.flops;
+    return work;
+  }
+
   const char* product_roof() const {
     return kScaled<W> ? calls_.matmul->bf16_s8_roof : calls_.matmul->bf16_roof;
   }
@@ -189,15 +197,17 @@ class Decode final : public Problem {
   /// whole rest of the stack passes. Glue works on what is in cache.
   LevelBytes traffic(Stage stage) const {
     const Shape& s = stack_.shape();
-    const Cost work = decode::cost(s, stage, kElement<W, C>);
+    const Cost work = cost(stage);
     if (stage == kGlue) return {.l1 = work.bytes};
     const double set = working_set_bytes();
     const LevelBytes crossed = streaming_traffic(1, set / case_.threads, set, caches_);
     LevelBytes each{work.bytes, work.bytes, work.bytes, work.bytes};
     if (stage != kAttention) {
-      each = matmul::tile_traffic(
-          product(s, stage), {sizeof(bf16), sizeof(W), sizeof(float), kElement<W, C>.weight_scale},
-          stack_.tiles(stage));
+      const bool gated = stage == kMlpUp && stack_.gates_itself();  // of two columns one bf16
+      const int z = gated ? sizeof(bf16) / 2 : sizeof(float);
+      each = matmul::tile_traffic(product(s, stage),
+                                  {sizeof(bf16), sizeof(W), z, kElement<W, C>.weight_scale},
+                                  stack_.tiles(stage));
       const double n = static_cast<double>(times(s, stage));
       each = {n * each.l1, n * each.l2, n * each.l3, work.bytes};
     }
@@ -206,10 +216,13 @@ class Decode final : public Problem {
 
   std::string check(Stage stage, std::int64_t layer) const {
     const Shape& s = stack_.shape();
+    const double rounding = kScaled<W> ? calls_.matmul->bf16_s8_rounding : 0;
     const auto product = [&](const Buffer<bf16>& in, const Buffer<float>& out) {
-      return check_product<W>(s, stage, layer, in.data(), out.data(),
-                              kScaled<W> ? calls_.matmul->bf16_s8_rounding : 0, case_.threads);
+      return check_product<W>(s, stage, layer, in.data(), out.data(), rounding, case_.threads);
     };
+    if (stage == kMlpUp && stack_.gates_itself())
+      return check_gated<W>(s, layer, stack_.normed.data(), stack_.gated.data(), rounding,
+                            case_.threads);
     return check_stage(stack_, stage, product, [&] { return check_attended(layer); });
   }
 

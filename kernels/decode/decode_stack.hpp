@@ -25,6 +25,10 @@ struct Calls {
   const matmul::Routine<bf16, W, float>* product;
   void (*attend)(const attention::Args<C>&);
   bool packed() const { return product->run_packed != nullptr; }
+  /// Whether the product of the MLP's first half applies its gates itself.
+  bool gated(const Shape& s) const {
+    return s.batch <= product->gated_rows && s.d_ff % matmul::kGated == 0;
+  }
 };
 
 /// Weights are in the matmul's own order where it has one (pack:pre), as a server would keep them.
@@ -75,7 +79,7 @@ class Stack {
     attended = zeros<float>(b * queries);
     attended_bf16 = zeros<bf16>(b * queries);
     update = zeros<float>(b * s.d_model);
-    up = zeros<float>(b * 2 * s.d_ff);
+    if (!gates_itself()) up = zeros<float>(b * 2 * s.d_ff);
     gated = zeros<bf16>(b * s.d_ff);
     logits = zeros<float>(b * s.vocabulary);
     scratch_ = zeros<float>(attention::scratch_floats(attention_shape(), threads));
@@ -103,9 +107,7 @@ class Stack {
       done(kOut, l);
       add_rows(true);
       done(kGlue, l);
-      multiply(kMlpUp, layers_[l].weights[kMlpUp], normed.data(), up.data());
-      done(kMlpUp, l);
-      gate_rows();
+      multiply_gated(layers_[l].weights[kMlpUp], [&] { done(kMlpUp, l); });
       done(kGlue, l);
       multiply(kMlpDown, layers_[l].weights[kMlpDown], gated.data(), update.data());
       done(kMlpDown, l);
@@ -166,6 +168,7 @@ class Stack {
   }
 
   const Shape& shape() const { return shape_; }
+  bool gates_itself() const { return calls_.gated(shape_); }
   const Cache& cache(std::int64_t layer) const { return layers_[layer].cache; }
   matmul::Tiles tiles(Stage stage) const {
     return calls_.product->tiles(plans_[stage], calls_.packed());
@@ -174,7 +177,7 @@ class Stack {
     return {shape_.batch, shape_.context, shape_.heads, shape_.kv_heads, shape_.head_dim};
   }
 
-  /// What the last stretch of each kind has left; [batch][…].
+  /// What the last stretch of each kind has left; [batch][…]. No `up` if gates_itself().
   Buffer<float> x, qkv, q, attended, update, up, logits;
   Buffer<bf16> normed, attended_bf16, gated;
 
@@ -188,20 +191,30 @@ class Stack {
 
   Weights make_weights(std::int64_t layer, Stage stage) const {
     const matmul::Plan& plan = plans_[stage];
-    const std::int64_t depth = plan.shape.k;
+    const std::int64_t depth = plan.shape.k, columns = plan.shape.n;
+    const bool in_turns = stage == kMlpUp && gates_itself();
+    const auto column = [=](std::int64_t n) { return in_turns ? in_turn(columns, n) : n; };
     Weights out;
     if constexpr (std::is_same_v<W, std::int8_t>)
-      out.scales = Buffer<float>(plan.shape.n, threads_, [=](std::int64_t n) {
-        return weight_scale(layer, stage, depth, n);
+      out.scales = Buffer<float>(columns, threads_, [=](std::int64_t n) {
+        return weight_scale(layer, stage, depth, column(n));
       });
-    out.plain = Buffer<W>(plan.shape.n * depth, threads_,
-                          [=](std::int64_t i) { return weight<W>(layer, stage, depth, i); });
+    out.plain = Buffer<W>(columns * depth, threads_, [=](std::int64_t i) {
+      const std::int64_t n = i % columns;
+      return weight<W>(layer, stage, depth, i - n + column(n));
+    });
     if (calls_.packed()) {
       out.packed = zeros<std::byte>(calls_.product->packed_bytes(plan));
       calls_.product->pack(plan, out.plain.data(), out.scales.data(), out.packed.data());
       out.plain = {};
     }
     return out;
+  }
+
+  /// Which of a product's columns, gates and then up, is the n-th where blocks of them take turns.
+  static std::int64_t in_turn(std::int64_t columns, std::int64_t n) {
+    const std::int64_t block = n / matmul::kGated, in = n % matmul::kGated;
+    return block % 2 * (columns / 2) + block / 2 * matmul::kGated + in;
   }
 
   Cache make_cache(std::int64_t layer) const {
@@ -255,6 +268,19 @@ class Stack {
     }
   }
 
+  /// The MLP's first half; `multiplied()` is called before what is left to do of the gates.
+  template <class Multiplied>
+  void multiply_gated(const Weights& weights, Multiplied multiplied) {
+    if (gates_itself()) {
+      calls_.product->run_gated(plans_[kMlpUp], normed.data(), weights.packed.data(),
+                                weights.scales.data(), gated.data());
+      multiplied();
+    } else {
+      multiply(kMlpUp, weights, normed.data(), up.data());
+      multiplied();
+      gate_rows();
+    }
+  }
   void multiply(Stage stage, const Weights& weights, const bf16* in, float* out) const {
     const matmul::Plan& plan = plans_[stage];
     const float* scales = weights.scales.data();

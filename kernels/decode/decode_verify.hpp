@@ -44,41 +44,86 @@ inline std::string difference(Stage stage, std::int64_t layer, std::int64_t b, s
          ", the oracle says " + std::to_string(expected);
 }
 
-/// Checks one product: sums in double of the values that the kernel was given. Columns and rows are
-/// sampled where there are many. Rounding in fp32 walks randomly over K steps; three deviations and
-/// some are allowed, which is less than the mean product. So does what the kernel rounds of its
-/// inputs, by up to `rounding` of a row's largest. Empty when right.
+struct Expected {
+  double value, error;  ///< what is right, and how far from it a kernel may be
+};
+
+/// One column of a product in these rows: sums in double of the values that the kernel was given.
+/// Rounding in fp32 walks randomly over K steps; three deviations and some are allowed, which is
+/// less than the mean product. So does what the kernel rounds of its inputs, by up to `rounding` of
+/// a row's largest.
 template <class W>
-std::string check_product(const Shape& s, Stage stage, std::int64_t layer, const bf16* in,
-                          const float* out, double rounding, int threads) {
+std::vector<Expected> column_sums(const Shape& s, Stage stage, std::int64_t layer, const bf16* in,
+                                  const std::vector<std::int64_t>& rows, std::int64_t column,
+                                  double rounding) {
   const matmul::Shape m = product(s, stage);
-  const auto rows = sample(m.m, 4), columns = sample(m.n, 128);
+  Doubles sums(rows.size()), magnitudes(rows.size()), largest(rows.size());
+  double squares = 0;
+  for (std::int64_t k = 0; k < m.k; ++k) {
+    const double w = weight_value<W>(layer, stage, m, k, column);
+    squares += w * w;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const auto x = static_cast<double>(in[rows[r] * m.k + k]);
+      sums[r] += x * w;
+      magnitudes[r] += std::abs(x * w);
+      largest[r] = std::max(largest[r], std::abs(x));
+    }
+  }
+  const double share = 0x1p-24 * (3 * std::sqrt(static_cast<double>(m.k)) + 4);
+  std::vector<Expected> out;
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    out.push_back(
+        {sums[r], share * magnitudes[r] + 3 * rounding * largest[r] * std::sqrt(squares)});
+  return out;
+}
+
+/// Checks the output of a stage, [batch][columns], where there are many at samples: `expect(rows,
+/// column)` gives what is Expected in these rows. Empty when right.
+template <class T, class Expect>
+std::string check_columns(const Shape& s, Stage stage, std::int64_t layer, const T* out,
+                          std::int64_t columns, int threads, Expect expect) {
+  const auto rows = sample(s.batch, 4), sampled = sample(columns, 128);
   std::string wrong;
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    Doubles sums(rows.size()), magnitudes(rows.size()), largest(rows.size());
-    double squares = 0;
-    for (std::int64_t k = 0; k < m.k; ++k) {
-      const double w = weight_value<W>(layer, stage, m, k, columns[c]);
-      squares += w * w;
-      for (std::size_t r = 0; r < rows.size(); ++r) {
-        const auto x = static_cast<double>(in[rows[r] * m.k + k]);
-        sums[r] += x * w;
-        magnitudes[r] += std::abs(x * w);
-        largest[r] = std::max(largest[r], std::abs(x));
-      }
-    }
-    const double share = 0x1p-24 * (3 * std::sqrt(static_cast<double>(m.k)) + 4);
+  for (std::size_t c = 0; c < sampled.size(); ++c) {
+    const std::vector<Expected> right = expect(rows, sampled[c]);
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      const double got = out[rows[r] * m.n + columns[c]];
-      if (std::abs(got - sums[r]) <=
-          share * magnitudes[r] + 3 * rounding * largest[r] * std::sqrt(squares))
-        continue;
+      const auto got = static_cast<double>(out[rows[r] * columns + sampled[c]]);
+      if (std::abs(got - right[r].value) <= right[r].error) continue;
 #pragma omp critical(decode_oracle)
-      wrong = difference(stage, layer, rows[r], columns[c], got, sums[r]);
+      wrong = difference(stage, layer, rows[r], sampled[c], got, right[r].value);
     }
   }
   return wrong;
+}
+
+/// Checks one product. Empty when right.
+template <class W>
+std::string check_product(const Shape& s, Stage stage, std::int64_t layer, const bf16* in,
+                          const float* out, double rounding, int threads) {
+  return check_columns(s, stage, layer, out, product(s, stage).n, threads,
+                       [&](const std::vector<std::int64_t>& rows, std::int64_t column) {
+                         return column_sums<W>(s, stage, layer, in, rows, column, rounding);
+                       });
+}
+
+/// Checks silu(gate) * up where the product makes it, in bf16. The slope of silu is at most 1.1.
+template <class W>
+std::string check_gated(const Shape& s, std::int64_t layer, const bf16* in, const bf16* out,
+                        double rounding, int threads) {
+  const auto expect = [&](const std::vector<std::int64_t>& rows, std::int64_t column) {
+    const auto gates = column_sums<W>(s, kMlpUp, layer, in, rows, column, rounding);
+    auto right = column_sums<W>(s, kMlpUp, layer, in, rows, s.d_ff + column, rounding);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const auto [gate, gate_error] = gates[r];
+      const auto [up, up_error] = right[r];
+      const double silu = gate / (1 + std::exp(-gate));
+      right[r] = {silu * up, 1.1 * gate_error * std::abs(up) + std::abs(silu) * up_error +
+                                 0x1.01p-8 * std::abs(silu * up)};
+    }
+    return right;
+  };
+  return check_columns(s, kMlpUp, layer, out, s.d_ff, threads, expect);
 }
 
 /// Softmax-weighted values of one query over one head's tokens; `key` and `value` give (token,

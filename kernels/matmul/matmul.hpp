@@ -48,6 +48,9 @@ struct Plan {
   void* state = nullptr;      ///< what open() returned
 };
 
+/// Columns of gates, and of what they gate, that lie side by side for run_gated().
+inline constexpr std::int64_t kGated = 32;
+
 /// One dtype of a variant: functions over whole matrices with `plan.threads` threads, any size >=
 /// 1; `run` is null where the dtype is not done. Z is overwritten, never read. `scales` holds one
 /// fp32 per output column (bf16xs8), else null.
@@ -61,6 +64,12 @@ struct Routine {
   void (*pack)(const Plan&, const Y* y, const float* scales, void* packed) = nullptr;
   void (*run_packed)(const Plan&, const X* x, const void* packed, const float* scales,
                      Z* z) = nullptr;
+  /// silu(gate) * up of the columns of run_packed(), in bf16, [M][N / 2]: as they are packed,
+  /// kGated gates and the kGated columns of up that go with them take turns. For up to `gated_rows`
+  /// rows and whole turns; 0: not done.
+  void (*run_gated)(const Plan&, const X* x, const void* packed, const float* scales,
+                    bf16* out) = nullptr;
+  std::int64_t gated_rows = 0;
 
   /// Null: needs none.
   std::int64_t (*workspace_bytes)(const Plan&) = nullptr;

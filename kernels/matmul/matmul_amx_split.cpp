@@ -87,8 +87,9 @@ void combine(const std::int32_t* high, const std::int32_t* low, float unit, cons
     out[j] = (256 * static_cast<float>(high[j]) + static_cast<float>(low[j])) * (unit * scales[j]);
 }
 
-void run_packed(const Plan& plan, const bf16* x, const void* packed, const float* scales,
-                float* z) {
+/// The int8 product of both bytes; `put(i, sums, units)` as that of Tiled::stream().
+template <int kTogether, class Put>
+void stream(const Plan& plan, const bf16* x, const void* packed, Put put) {
   const Shape& s = plan.shape;
   auto* const units = static_cast<float*>(plan.workspace);
   Plan product = doubled(plan);
@@ -106,15 +107,35 @@ void run_packed(const Plan& plan, const bf16* x, const void* packed, const float
             Bytes::x_step(l, r), low, Bytes::x_step(l, s.m + r));
     }
   };
-  const auto put = [&](std::int64_t p, const std::int32_t* sums) {
+  Bytes::stream<kTogether>(product, static_cast<const std::int8_t*>(packed), prepare, pack,
+                           [&](std::int64_t i, const std::int32_t* sums) { put(i, sums, units); });
+}
+
+void run_packed(const Plan& plan, const bf16* x, const void* packed, const float* scales,
+                float* z) {
+  const Shape& s = plan.shape;
+  stream<1>(plan, x, packed, [&](std::int64_t p, const std::int32_t* sums, const float* units) {
     const std::int64_t column = p * kSide, width = lesser(kSide, s.n - column);
-    for (std::int64_t r = 0; r < s.m; ++r) {
+    for (std::int64_t r = 0; r < s.m; ++r, sums += kSide) {
       alignas(64) float row[kSide];
-      combine(sums + r * kSide, sums + (s.m + r) * kSide, units[r], scales + column, width, row);
+      combine(sums, sums + s.m * kSide, units[r], scales + column, width, row);
       put_row(row, z + r * s.n + column, width);
     }
-  };
-  Bytes::stream(product, static_cast<const std::int8_t*>(packed), prepare, pack, put);
+  });
+}
+void run_gated(const Plan& plan, const bf16* x, const void* packed, const float* scales,
+               bf16* out) {
+  const Shape& s = plan.shape;
+  stream<2>(plan, x, packed, [&](std::int64_t i, const std::int32_t* sums, const float* units) {
+    const float* of_gates = scales + i * 2 * kSide;
+    for (std::int64_t r = 0; r < s.m; ++r, sums += kSide) {
+      alignas(64) float gates[kSide], up[kSide];
+      const std::int32_t* const of_up = sums + Bytes::kSums;
+      combine(sums, sums + s.m * kSide, units[r], of_gates, kSide, gates);
+      combine(of_up, of_up + s.m * kSide, units[r], of_gates + kSide, kSide, up);
+      put_gated(gates, up, out + r * s.n / 2 + i * kSide);
+    }
+  });
 }
 
 std::int64_t packed_bytes(const Plan& plan) { return Bytes::packed_bytes(doubled(plan)); }
@@ -138,6 +159,8 @@ extern const Kernel amx_split = {.exec_unit = Amx::kUnit,
                                  .bf16_s8 = {.packed_bytes = packed_bytes,
                                              .pack = pack,
                                              .run_packed = run_packed,
+                                             .run_gated = run_gated,
+                                             .gated_rows = kFewRows / 2,
                                              .workspace_bytes = workspace_bytes,
                                              .tiles = tiles},
                                  .bf16_s8_roof = "bf16",
