@@ -220,7 +220,8 @@ class TileGroup : public Group<F, T, G, H, kPrefetch, Amx::kRowBytes / sizeof(T)
 
   /// Head g's columns of the queries' tiles: steps of kTogether elements, one a row.
   void split_query(int g) {
-    const float* q = q_ + g * H;
+    alignas(64) float q[H];
+    from_positions<F, T, H>(q_ + g * H, 1, q);
     float step = 1;
     if constexpr (Base::kScaled) {
       auto top = F::set1(1e-30f);
@@ -238,7 +239,7 @@ class TileGroup : public Group<F, T, G, H, kPrefetch, Amx::kRowBytes / sizeof(T)
     for (int d = 0; d < H; d += kTogether) {
       T* to = queries_[d / kBlock] + (d % kBlock / kTogether * kColumns + g) * kTogether;
       for (int i = 0; i < 2; ++i, to += G * kTogether)
-        for (int e = 0; e < kTogether; ++e) to[e] = halves[i][position_of<F, T>(d + e)];
+        std::memcpy(to, halves[i] + d, kTogether * sizeof(T));
     }
   }
 
@@ -365,13 +366,12 @@ class TileGroup : public Group<F, T, G, H, kPrefetch, Amx::kRowBytes / sizeof(T)
   /// vector, four elements after the other went to one tile.
   void put_in_order() {
     for (int g = 0; g < G; ++g) {
-      float in_tiles[H];
-      std::memcpy(in_tiles, acc_ + g * H, sizeof in_tiles);
+      float row[H];
       for (int d = 0; d < H; d += 4) {
         const int in = d % kBlock, tile = d / kBlock * kTogether + in % kQuarter / 4;
-        const float* from = in_tiles + tile * kRows + in / kQuarter * 4;
-        for (int e = 0; e < 4; ++e) acc_[g * H + position_of<F, T>(d + e)] = from[e];
+        std::memcpy(row + d, acc_ + g * H + tile * kRows + in / kQuarter * 4, 4 * sizeof(float));
       }
+      to_positions<F, T, H>(row, 1, acc_ + g * H);
     }
   }
 
