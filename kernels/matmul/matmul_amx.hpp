@@ -20,9 +20,11 @@ constexpr int kGroupBytes = 2 * Amx::kRowBytes;  ///< what one sum takes of K, f
 constexpr int kStepBytes = kHalf * kGroupBytes;  ///< 64 bytes of K, for all columns
 constexpr int kStepLines = kStepBytes / 64;
 constexpr int kDepth = 16;  ///< steps of a panel: 32 KB, to stay in L1
-/// Bytes by which lines of weights that are read once are asked for. 16 to 32 KB: 6 to 12 % slower
-/// at M = 1 to 32, cold. K in two halves side by side, 2 to 8 KB ahead in each: no gain.
-constexpr int kAhead = 6144;
+/// Bytes by which lines of weights that are read once are asked for, and empty instructions behind
+/// each: 8 to 12 KB and 12 to 16 of them are alike. In turns in one process at M = 1 to 32, bf16: 6
+/// KB and four 1 to 6 % slower, 4 KB 3 to 6 %, 24 of them 3 to 10 %. K in two halves side by side:
+/// no gain.
+constexpr int kAhead = 10240, kPauseAhead = 12;
 /// The same where more than 32 rows leave DRAM idle at times: four pages side by side, for each of
 /// which the hardware fetches ahead by itself, from the page after the one at hand on. One page at
 /// a time: 38 in place of 46 GB/s at M = 64; two, six, or 16 KB ahead: 4 to 8 % less.
@@ -125,15 +127,16 @@ struct InPlace {
   void ask() {}
 };
 
-/// Asks for `quarter` lines each time, from `ahead` on.
+/// Asks for `quarter` lines each time, from `ahead` on, with kPause empty instructions a line:
+/// faster, they fill what L1 has for misses, and tiles that L2 holds wait: cold M = 1 51 GB/s
+/// without, 60 with four; together before a step 2 to 4 % slower.
+template <int kPause>
 struct Paced : InPlace {
   const std::byte* ahead;
   std::int64_t quarter;
 
-  /// With four empty instructions a line: faster, they fill what L1 has for misses, and tiles that
-  /// L2 holds wait: cold M = 1 60 GB/s, without 51; together before a step 2 to 4 % slower.
   void ask() {
-    for (std::int64_t i = 0; i < quarter; ++i, ahead += 64) ask_for<4>(ahead);
+    for (std::int64_t i = 0; i < quarter; ++i, ahead += 64) ask_for<kPause>(ahead);
   }
 };
 
@@ -498,7 +501,7 @@ struct Tiled {
       const auto* weights = reinterpret_cast<const std::byte*>(from);
       over([&](std::int64_t at, std::int64_t block, auto add) {
         if (blocks == 1) {
-          Paced one{{weights}, weights + kAhead, kStepLines / 4};
+          Paced<kPauseAhead> one{{weights}, weights + kAhead, kStepLines / 4};
           add(one);
         } else {
           Paged some(weights, at, lesser(piece, last - first - at), block, blocks);
@@ -521,7 +524,7 @@ struct Tiled {
           Panel* slot = own + (once ? 0 : ((d - pass) * l.nc + p - p_begin) * kPanel);
           const Panel* panel = slot;
           const std::int64_t row_blocks = blocks_of(lesser(kRowsAtATime, m_end - m), kSide);
-          Paced in_place{{nullptr}, nullptr, 0};
+          Paced<4> in_place{{nullptr}, nullptr, 0};
           if (from == nullptr) {
             if (m == m_begin) pack_panel(l, y, p, d, slot);
           } else if constexpr (!kWidens) {
