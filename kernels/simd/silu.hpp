@@ -1,6 +1,6 @@
 // silu(gate) * up in bf16, in loops that become vectors of whatever instruction set the including
-// file is compiled for. So all is in an unnamed namespace, and calls nothing that is not: a function
-// compiled with such flags must never be merged with one that was not.
+// file is compiled for. So all is in an unnamed namespace, and calls nothing that is not: a
+// function compiled with such flags must never be merged with one that was not.
 #pragma once
 
 #include <cstdint>
