@@ -12,11 +12,11 @@ struct Plain {
   static void ask(const void* /*line*/) {}
 };
 
-/// Asks for a line, into L2, with `kPause` empty instructions behind: without them requests fill
-/// what L1 has for misses, and loads wait for them.
-template <int kPause>
+/// Asks for a line, into L2 (`kLocality` 3: L1), with `kPause` empty instructions behind: without
+/// them requests fill what L1 has for misses, and loads wait for them.
+template <int kPause, int kLocality = 2>
 inline void ask_for(const void* line) {
-  __builtin_prefetch(line, 0, 2);
+  __builtin_prefetch(line, 0, kLocality);
   asm volatile(".rept %c0; nop; .endr" ::"i"(kPause));
 }
 
