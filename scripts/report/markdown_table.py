@@ -66,7 +66,7 @@ def _ceilings(rows, threads):
         bandwidth = read(row)
         if bandwidth and float(row["measured"]) < fastest[row["level"]]:
             continue
-        unit = "B/s" if bandwidth else "OP/s" if row["dtype"] == "s8" else "FLOP/s"
+        unit = "B/s" if bandwidth else _operations(row["dtype"])
         theory = _number(row["theory_at_clock"])
         shown.append([
             f"{row['level']} read" if bandwidth else f"{row['dtype']} {row['exec_unit']}",
@@ -120,8 +120,13 @@ def _cases(rows, operation):
 FIGURES = ["variant", "time", "rate", "bound by", "of its roof", "against the best library"]
 
 
+def _operations(dtype):
+    """The unit of what integers, or floating-point numbers, do."""
+    return "OP/s" if dtype in ("s8", "u8xs8") else "FLOP/s"
+
+
 def _figures(row):
-    unit = "OP/s" if row["dtype"] == "s8" else "FLOP/s"
+    unit = _operations(row["dtype"])
     peer = _number(row["peer_ratio"])
     return [
         row["variant"],
