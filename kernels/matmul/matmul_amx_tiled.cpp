@@ -12,7 +12,8 @@
 // eighth line asked for and the rest left to the hardware (0.8 to 0.9), all by one block of rows
 // (0.9), two or four panels past each piece of X (0.9 to 1), the block of rows that ends a piece
 // beginning the next, its sums still in tiles (1.01; 48 rows 0.95), the first weights asked for
-// while X is packed (1), X packed once with stores past the caches (1).
+// while X is packed (1), X packed once with stores past the caches (1). Of up to 32 rows: K in
+// slabs whose X stays in L1, as a change of panels costs some 600 cycles (0.87 to 0.95).
 #include "kernels/matmul/matmul_amx.hpp"
 
 namespace kernels::matmul {
