@@ -66,7 +66,7 @@ struct Routine {
                      Z* z) = nullptr;
   /// silu(gate) * up of the columns of run_packed(), in bf16, [M][N / 2]: as they are packed,
   /// kGated gates and the kGated columns of up that go with them take turns. For up to `gated_rows`
-  /// rows and whole turns; 0: not done.
+  /// rows and whole turns; 0: not done. `out` lies on a 64-byte boundary.
   void (*run_gated)(const Plan&, const X* x, const void* packed, const float* scales,
                     bf16* out) = nullptr;
   std::int64_t gated_rows = 0;
