@@ -2,7 +2,8 @@
 for each operation, dtype and temperature the largest problem with this suite's fastest kernel on it,
 the ladder of each operation, and the decode steps beside what the ceilings predict.
 
-With an operation: this suite's fastest kernel on every case of it.
+With an operation: this suite's fastest kernel on every case of it. Of matmul also, for squares and
+for each number of rows, the geometric mean against the best library and the shares of the roof.
 
 usage: markdown_table.py DIR [OPERATION]
 """
@@ -11,6 +12,7 @@ import csv
 import re
 import sys
 from pathlib import Path
+from statistics import geometric_mean
 
 import load
 import style
@@ -108,13 +110,35 @@ def _kernels(rows, threads):
     ]
 
 
-def _cases(rows, operation):
+def _fastest(rows, operation):
+    """Of each case of an operation the row of this suite's fastest kernel."""
     rows = [row for row in _bounded(rows) if row["kernel"] == operation]
     fastest = lambda row: -float(row["time_s"])
+    return _best(rows, ("dtype", "shape", "temperature", "threads"), fastest)
+
+
+def _cases(rows, operation):
     return [
         [row["dtype"], row["shape"], row["temperature"], row["threads"], *_figures(row)]
-        for row in _best(rows, ("dtype", "shape", "temperature", "threads"), fastest)
+        for row in _fastest(rows, operation)
     ]
+
+
+def _families(rows):
+    """The fastest matmuls by squares and by rows: how many, and over all of them the mean."""
+    families = {}
+    for row in _fastest(rows, "matmul"):
+        if shape := re.fullmatch(r"M:(\d+)/N:(\d+)/K:(\d+)(/pack:pre)?", row["shape"]):
+            m, n, k, packed = shape.groups()
+            family = f"{'squares' if m == n == k else 'M:' + m}{packed or ''}"
+            key = (row["dtype"], family, row["temperature"], row["threads"])
+            families.setdefault(key, []).append(row)
+    for key, members in families.items():
+        shares = [float(row["t_lower_s"]) / float(row["time_s"]) for row in members]
+        ratios = [float(row["peer_ratio"]) for row in members if row["peer_ratio"]]
+        compared = f"{geometric_mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else ""
+        yield [*key, str(len(members)), f"{_share(min(shares))} to {_share(max(shares))}",
+               str(len(ratios)), compared]  # fmt: skip
 
 
 FIGURES = ["variant", "time", "rate", "bound by", "of its roof", "against the best library"]
@@ -212,7 +236,11 @@ def main(folder, operation=None):
     kernels = _rows(folder / "roofline.csv")
     if operation:
         head = ["dtype", "shape", "temperature", "threads", *FIGURES]
-        return _table(head, _cases(kernels, operation))
+        _table(head, _cases(kernels, operation))
+        if operation == "matmul":
+            _table(["dtype", "of", "temperature", "threads", "cases", "of their roofs", "compared",
+                    "against the best library, geometric mean"], _families(kernels))
+        return
     ceilings = _rows(folder / "ceilings.csv")
     ceilings = _quiet_before_lived([r for r in ceilings if load.is_roof(r["condition"])])
     threads = max(int(row["threads"]) for row in ceilings if row["device"] == "cpu")
