@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/fma_peak/fma_peak.hpp"
-
 namespace bench {
 
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -103,15 +101,19 @@ double median(std::array<double, n> values) {
 
 }  // namespace
 
-double clock_under(void (*adds)()) {
-  constexpr int kWindows = 13;  // a core takes up to three of them to change its clock
-  std::array<double, kWindows> rates;
-  for (double& rate : rates) {
+double clock_under(const kernels::fma_peak::Adds& adds) {
+  constexpr int kWindows = 7;  // of each kind; a core takes up to three in all to change its clock
+  const auto rate = [](void (*mix)()) {
     const auto start = std::chrono::steady_clock::now();
-    adds();
-    rate = static_cast<double>(kernels::fma_peak::kAdds) / seconds_since(start);
+    mix();
+    return static_cast<double>(kernels::fma_peak::kAdds) / seconds_since(start);
+  };
+  std::array<double, kWindows> dense, sparse;
+  for (int i = 0; i < kWindows; ++i) {
+    dense[i] = rate(adds.dense);
+    sparse[i] = rate(adds.sparse != nullptr ? adds.sparse : adds.dense);
   }
-  return median(rates);
+  return std::max(median(dense), median(sparse));
 }
 
 CoreRates core_rates() {
@@ -126,7 +128,9 @@ CoreRates core_rates() {
 
 #else
 
-double clock_under(void (*)()) { return std::numeric_limits<double>::quiet_NaN(); }
+double clock_under(const kernels::fma_peak::Adds&) {
+  return std::numeric_limits<double>::quiet_NaN();
+}
 
 CoreRates core_rates() {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();

@@ -1,6 +1,8 @@
 // What the core that runs this thread gives at this moment.
 #pragma once
 
+#include "kernels/fma_peak/fma_peak.hpp"
+
 namespace bench {
 
 struct CoreRates {
@@ -11,9 +13,10 @@ struct CoreRates {
   double dispatch_per_cycle;
 };
 
-/// The clock as the rate of `adds` (fma_peak.hpp), which keep the core as busy as the work beside
-/// them: wide instructions lower it. Some 200 us.
-double clock_under(void (*adds)());
+/// The clock as the rate of `adds`, which keep the core as busy as the work beside them: wide
+/// instructions lower it. Some 200 us, of the dense and the sparse ones in turns; the faster ones
+/// tell.
+double clock_under(const kernels::fma_peak::Adds& adds);
 
 /// Some 200 us of all, in turns; NaN on an architecture that has no such windows. Medians: an
 /// interrupt spoils one pair, a shared core all of them.

@@ -127,8 +127,8 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
       run_on_fresh_threads(threads, cpus, work);
   };
   // Loads and stores of any width leave the clock alone.
-  const auto adds =
-      problem.cost().flops > 0 ? kernels::fma_peak::adds_of(problem.exec_unit().first) : nullptr;
+  const Adds adds =
+      problem.cost().flops > 0 ? kernels::fma_peak::adds_of(problem.exec_unit().first) : Adds{};
   const auto window = [&] { return observe(threads, observers, memory, adds); };
   const std::int64_t calls = bound->batch == 1 ? 1 : kBatchesAtATime * bound->batch;
   PartClock part_clock(problem);

@@ -97,15 +97,15 @@ double waited_for_cpu_s() {
   return fault ? kUnknown : 1e-9 * waited_ns;
 }
 
-Window observe(int threads, const Team& team, bool memory, void (*adds)()) {
+Window observe(int threads, const Team& team, bool memory, const Adds& adds) {
   std::vector<CoreRates> cores(threads);
   std::barrier all(threads);
   team([&](int thread) {
     all.arrive_and_wait();
-    const double clock_hz = adds != nullptr ? clock_under(adds) : kUnknown;
+    const double clock_hz = adds.dense != nullptr ? clock_under(adds) : kUnknown;
     CoreRates& core = cores[static_cast<std::size_t>(thread)];
     core = core_rates();
-    if (adds != nullptr) core.clock_hz = clock_hz;
+    if (adds.dense != nullptr) core.clock_hz = clock_hz;
   });
   Window out{0, cores[0].issue_per_cycle, 0, kUnknown};
   for (const CoreRates& core : cores) {
@@ -121,7 +121,7 @@ Window observe(int threads, const Team& team, bool memory, void (*adds)()) {
 
 }  // namespace
 
-Window observe(int, const Team&, bool, void (*)()) {
+Window observe(int, const Team&, bool, const Adds&) {
   return {kUnknown, kUnknown, kUnknown, kUnknown};
 }
 

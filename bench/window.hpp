@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "bench/affinity.hpp"
+#include "kernels/fma_peak/fma_peak.hpp"
 
 namespace bench {
 
@@ -29,8 +30,10 @@ double waited_for_cpu_s();
 /// Has work done on all threads of a pinned team at the same time.
 using Team = std::function<void(const Work&)>;
 
+using kernels::fma_peak::Adds;
+
 /// Observes the cores of a team of `threads`. Memory is looked at only if asked: it takes another
-/// 1 to 2 ms. `adds` are those of the unit (fma_peak.hpp), null where it leaves the clock alone.
-Window observe(int threads, const Team& team, bool memory, void (*adds)());
+/// 1 to 2 ms. `adds` are those of the unit, none where it leaves the clock alone.
+Window observe(int threads, const Team& team, bool memory, const Adds& adds);
 
 }  // namespace bench

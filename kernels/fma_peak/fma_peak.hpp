@@ -17,21 +17,27 @@ struct Chain {
   double flops_per_iteration = 0;  ///< a multiply and an add count as two
 };
 
+/// kAdds dependent adds each, in the midst of a unit's own instructions, for units that change the
+/// clock of a core. The adds set the pace, so that their rate is the clock; where a core has half
+/// as many pipes as `dense` is for, those set it, and only the adds among fewer instructions tell.
+struct Adds {
+  void (*dense)() = nullptr;
+  void (*sparse)() = nullptr;  ///< null: `dense` does on every core
+};
+
 /// One variant: a chain for each dtype that the unit has instructions for.
 struct Kernel {
   const char* exec_unit;
   Chain f64, f32, bf16, s8;
-  /// kAdds dependent adds in the midst of the unit's own instructions, where those change the clock
-  /// of a core; null where they do not.
-  void (*adds)() = nullptr;
+  Adds adds;  ///< none where the unit leaves the clock alone
 };
 
-/// Adds of one call of Kernel::adds: some 15 us.
+/// Adds of one call: some 15 us.
 inline constexpr std::int64_t kAdds = 51200;
 
-/// The adds of a unit, by which the clock is seen that a core keeps under it; null: the unit does
+/// The adds of a unit, by which the clock is seen that a core keeps under it; none: the unit does
 /// not change it.
-void (*adds_of(std::string_view exec_unit))();
+Adds adds_of(std::string_view exec_unit);
 
 /// Iterations in one call: long against the sum over the lanes at its end (65 us at 3 GHz), short
 /// enough for exact fp32 sums.

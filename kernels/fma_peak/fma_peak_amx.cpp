@@ -96,6 +96,6 @@ void adds() {
 extern const Kernel amx = {.exec_unit = Amx::kUnit,
                            .bf16 = {bf16_products, 2 * kProducts * 2},
                            .s8 = {s8_products, 2 * kProducts * 4},
-                           .adds = adds};
+                           .adds = {adds}};
 
 }  // namespace kernels::fma_peak

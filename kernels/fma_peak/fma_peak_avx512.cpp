@@ -17,7 +17,8 @@ double madd_chains(std::int64_t iterations, int one) {
       [](__m512i acc) { return static_cast<double>(Avx512::S8::sum(acc)); });
 }
 
-/// Three multiply-adds to two adds, whose latency sets the pace.
+/// `kToSix` adds to six multiply-adds: four for two pipes, eight for one.
+template <int kToSix>
 void adds() {
   using F = Avx512::F32;
   F::V acc[kChains], one = F::set1(1);
@@ -25,12 +26,13 @@ void adds() {
   for (auto& v : acc) v = F::zero();
   std::uint64_t sum = 0, unit = 1;
   opaque(one);
-  for (std::int64_t i = 0; i < kAdds / 8; ++i)
+  for (std::int64_t i = 0; i < kAdds / (2 * kToSix); ++i)
 #pragma GCC unroll 12
     for (int c = 0; c < kChains; ++c) {
       acc[c] = F::fma(one, one, acc[c]);
       opaque(acc[c]);
-      if (c % 3 != 1) dependent_add(sum, unit);
+#pragma GCC unroll 2
+      for (int a = (c + 1) * kToSix / 6 - c * kToSix / 6; a > 0; --a) dependent_add(sum, unit);
     }
 }
 
@@ -40,6 +42,6 @@ extern const Kernel avx512 = {.exec_unit = Avx512::kUnit,
                               .f64 = fma_chain<Avx512::F64>(),
                               .f32 = fma_chain<Avx512::F32>(),
                               .s8 = {madd_chains, 2.0 * kChains * 32},
-                              .adds = adds};
+                              .adds = {adds<4>, adds<8>}};
 
 }  // namespace kernels::fma_peak

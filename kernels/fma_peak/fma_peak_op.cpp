@@ -81,13 +81,13 @@ std::vector<Case> test_cases() { return cases_for({1, 3}); }
 
 }  // namespace
 
-void (*adds_of(std::string_view exec_unit))() {
+Adds adds_of(std::string_view exec_unit) {
   for (const KernelInfo& info : all_kernels())
     if (info.op == "fma_peak" && !info.gpu() && missing(info.needs).empty())
       if (const auto& kernel = *static_cast<const Kernel*>(info.table);
-          exec_unit.starts_with(kernel.exec_unit) && kernel.adds != nullptr)
+          exec_unit.starts_with(kernel.exec_unit) && kernel.adds.dense != nullptr)
         return kernel.adds;
-  return nullptr;
+  return {};
 }
 
 extern const Operation operation = {cases, test_cases, supports, bind};
