@@ -138,22 +138,31 @@ class Beside {
     return {middle / median(row.times_s), most / middle};
   }
 
-  /// In the pairs of samples that are quiet on both sides; unknown if they are too few.
+  /// Of the probe that is fastest in its pairs of samples with the row.
   template <class Serves>
   Rate rate(double Benchmark::*work, const Serves& serves) const {
-    const auto speed = [&](const Benchmark& probe) { return probe.*work / median(probe.times_s); };
-    const Benchmark* best = nullptr;
+    Rate best;
     for (const Benchmark* probe : probes_) {
-      if (serves(*probe) && (!best || speed(*probe) > speed(*best))) best = probe;
+      if (!serves(*probe)) continue;
+      const auto ratios = ratios_to(*probe);
+      if (ratios.empty()) continue;
+      const double ratio = median(ratios);
+      const double speed = probe->*work / (ratio * median(row_->times_s));
+      if (speed <= best.value) continue;
+      const auto interval = median_interval(ratios);
+      const double least =
+          interval ? interval->first : *std::min_element(ratios.begin(), ratios.end());
+      best = {speed, ratio / least};
     }
-    if (!best) return {};
-    const auto ratios = paired_ratios(*row_, *best);
-    if (ratios.empty()) return {};
-    const auto interval = median_interval(ratios);
-    const double ratio = median(ratios);
-    const double least =
-        interval ? interval->first : *std::min_element(ratios.begin(), ratios.end());
-    return {best->*work / (ratio * median(row_->times_s)), ratio / least};
+    return best;
+  }
+
+  /// Of pairs that are quiet on both sides, unknown if they are too few; of all pairs where all
+  /// samples of the row count.
+  std::vector<double> ratios_to(const Benchmark& probe) const {
+    auto ratios = paired_ratios(*row_, probe);
+    if (ratios.empty() && !row_->quiet()) ratios = lived_ratios(*row_, probe);
+    return ratios;
   }
 
   const Benchmark* row_ = nullptr;

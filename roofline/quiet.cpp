@@ -76,14 +76,20 @@ double clock_fall(const Benchmark& row, bool quiet_only) {
 
 std::vector<double> paired_ratios(const Benchmark& row, const Benchmark& other) {
   if (!row.gated() || !other.gated()) return {median(other.times_s) / median(row.times_s)};
+  const auto lived = lived_ratios(row, other);
   std::vector<double> ratios;
-  const std::size_t pairs = std::min(row.lived_times_s.size(), other.lived_times_s.size());
-  for (std::size_t i = 0; i < pairs; ++i) {
-    if (row.quiet_at[i] && other.quiet_at[i]) {
-      ratios.push_back(other.lived_times_s[i] / row.lived_times_s[i]);
-    }
+  for (std::size_t i = 0; i < lived.size(); ++i) {
+    if (row.quiet_at[i] && other.quiet_at[i]) ratios.push_back(lived[i]);
   }
-  if (ratios.size() < std::min(kFewestQuiet, pairs)) ratios.clear();
+  if (ratios.size() < std::min(kFewestQuiet, lived.size())) ratios.clear();
+  return ratios;
+}
+
+std::vector<double> lived_ratios(const Benchmark& row, const Benchmark& other) {
+  std::vector<double> ratios(std::min(row.lived_times_s.size(), other.lived_times_s.size()));
+  for (std::size_t i = 0; i < ratios.size(); ++i) {
+    ratios[i] = other.lived_times_s[i] / row.lived_times_s[i];
+  }
   return ratios;
 }
 

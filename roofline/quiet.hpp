@@ -60,7 +60,10 @@ double clock_fall(const Benchmark& row, bool quiet_only);
 /// with fewer pairs than kFewestQuiet. Of the medians, as one, where there were no windows.
 std::vector<double> paired_ratios(const Benchmark& row, const Benchmark& other);
 
-/// Their median; NaN without any.
+/// The same of all pairs, quiet or not.
+std::vector<double> lived_ratios(const Benchmark& row, const Benchmark& other);
+
+/// The median of paired_ratios(); NaN without any.
 double paired_ratio(const Benchmark& row, const Benchmark& other);
 
 }  // namespace roofline

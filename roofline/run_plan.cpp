@@ -131,7 +131,7 @@ Unit roofs_beside(const std::vector<ListedBenchmark>& listed, const ListedBenchm
   Unit out{.roof = true};
   if (entry.device != "cpu" || entry.own) return out;
   const bool step = entry.op == "decode";
-  const bool cold = full && cold_on_cpu(entry);
+  const bool cold = cold_on_cpu(entry);
   const auto add = [&](const std::vector<const ListedBenchmark*>& probes) {
     for (const ListedBenchmark* probe : probes) {
       out.program = probe->program;

@@ -56,10 +56,10 @@ std::vector<ListedBenchmark> parse_list(std::string_view text,
                                         const std::filesystem::path& program);
 
 /// Groups by operation, dtype, keys, threads and device; probes (of bench_ceilings) by operation,
-/// threads, device and how long the load is held; the user's own by program. A decode step on a CPU
-/// has probes of the main memory and of the peak with it, which drift by a third in minutes where
-/// neighbours of a virtual machine use them too; in a `full` run everything cold on a CPU has the
-/// memory's and every matmul the peak's. A library that does not use this CPU by itself is measured
+/// threads, device and how long the load is held; the user's own by program. What is cold on a CPU
+/// has probes of the main memory with it, a decode step also of the peak: both drift in minutes, by
+/// a third and more, where neighbours of a virtual machine use them too. In a `full` run every
+/// matmul has the peak's. A library that does not use this CPU by itself is measured
 /// twice, as installed and as tuned. `filter` is a regular expression searched for in the names,
 /// empty for all; if it matches no probe at all, every probe stays, so that the kernels it matches
 /// have roofs. Throws BadInput for a bad expression, for one that matches nothing, and for a name

@@ -357,6 +357,15 @@ TEST(Overlay, OnlyMomentsThatWereQuietOnBothSidesTellOfTheMemoryBeside) {
   EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].fraction_of_roof, 0.5);
   rows[1].quiet_at[2] = false;  // two pairs are too few: the ceiling, 400 us of 1.5 ms
   EXPECT_NEAR(overlay(rows, ceilings())[0].fraction_of_roof, 0.4 / 1.5, 1e-9);
+  // Where all samples of the row count, so do all pairs: ratios of 0.5, 0.7, 0.7 and 9.
+  rows[0].quiet_samples = 2;
+  rows[1].lived_times_s = {0.5e-3, 1.4e-3, 2.8e-3, 9e-3};
+  EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].fraction_of_roof, 0.7);
+  // Of two probes the one that is faster beside the row, not in other moments.
+  rows.push_back(rows[1]);
+  rows[2].lived_times_s = {0.6e-3, 1.2e-3, 2.4e-3, 9e-3};
+  rows[1].times_s = {0.1e-3};
+  EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].fraction_of_roof, 0.6);
 }
 
 TEST(Overlay, TheRowsOwnMemoryGoesBeforeTheProbeBeside) {
