@@ -247,9 +247,10 @@ struct Packed {
   /// Parts of Z, as square as may be, if blocks of K that are worth their passes over Z leave a
   /// part's X and Y in L2, beside Z: one a thread; of few rows, which one thread packs for all its
   /// columns soon enough, any number. Wide parts are left to the loops of shared panels: packing
-  /// weighs little there. A panel of Y takes up to two thirds of L1.
+  /// weighs little there. A panel of Y takes up to two thirds of L1 or 32 KB, which is all of it on
+  /// Zen 4: 21 KB, and so more passes over Z, cost four cores there 3 to 12 %.
   static void part(std::int64_t threads, std::int64_t l1, std::int64_t l2, Layout& l) {
-    constexpr std::int64_t kLeast = 160 * E::kGroup, kNarrow = 800;
+    constexpr std::int64_t kLeast = 160 * E::kGroup, kNarrow = 800, kFewPanels = 16;
     const std::int64_t room = l2 * 3 / 4;
     std::int64_t step = 0, least = 0;  // bytes a step of K: of a part, of all
     const auto try_parts = [&](std::int64_t down, std::int64_t across) {
@@ -272,7 +273,12 @@ struct Packed {
     const std::int64_t narrow = fit > 0 ? round_up(blocks_of(l.columns, fit), threads) : 0;
     if (fit > 0 && l.s.m * narrow <= l.s.n) try_parts(1, narrow);
     if (l.row_parts == 0) return;
-    const std::int64_t near = l1 * 2 / 3 / (kNr * std::int64_t{sizeof(Yp)});
+    // Of nine panels and ten, one thread waits for the other; lower panels cost less than that.
+    if (l.mc < kFewPanels) {
+      l.panels = round_up(l.panels, l.row_parts);
+      l.mc = l.panels / l.row_parts;
+    }
+    const std::int64_t near = greater(l1 * 2 / 3, 32 << 10) / (kNr * std::int64_t{sizeof(Yp)});
     l.cut(lesser(lesser(l.kc, greater(kLeast, near)), room / step));
   }
 
@@ -439,9 +445,11 @@ struct Packed {
 #pragma omp for schedule(static) nowait
       for (std::int64_t i = 0; i < plan.threads; ++i)
         multiply_part(l, i, x, y, prepacked, scales, z, x_panels, y_panels);
-#pragma omp for schedule(dynamic, 1)
-      for (std::int64_t i = plan.threads; i < parts; ++i)
-        multiply_part(l, i, x, y, prepacked, scales, z, x_panels, y_panels);
+      if (parts > plan.threads) {
+#pragma omp for schedule(dynamic, 1) nowait
+        for (std::int64_t i = plan.threads; i < parts; ++i)
+          multiply_part(l, i, x, y, prepacked, scales, z, x_panels, y_panels);
+      }
     }
   }
 
@@ -493,7 +501,7 @@ struct Packed {
           }
         }
 #pragma omp barrier
-#pragma omp for schedule(dynamic, 1)
+#pragma omp for schedule(dynamic, 1) nowait
         for (std::int64_t i = 0; i < row_tasks * column_tasks; ++i) {
           const std::int64_t p = i / row_tasks * l.nc, p_end = lesser(p + l.nc, l.columns);
           const std::int64_t q = i % row_tasks * l.mc, q_end = lesser(q + l.mc, l.panels);
@@ -506,6 +514,9 @@ struct Packed {
                     prepacked == nullptr ? l.y_panel : l.column(),
                     block + 1 < last ? panels + further : nullptr, q, q_end, p, p_end, scales, z);
           }
+        }
+        if (last < l.k_blocks) {
+#pragma omp barrier
         }
       }
     }
