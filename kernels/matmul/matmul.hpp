@@ -35,7 +35,8 @@ struct Tiles {
   Tile l1, l2, l3;
   int x_packed = 0, y_packed = 0;
   std::int64_t x_packs = 1, y_packs = 1;  ///< how often all of it is packed: parts may do it each
-  bool packs_stay = false;   ///< what is packed stays in L2: from beyond come the sources alone
+  /// What is packed of an operand stays in L2: from beyond comes the source alone.
+  bool x_stays = false, y_stays = false;
   bool y_prepacked = false;  ///< the panels of Y are made before the call
 };
 
@@ -117,15 +118,15 @@ constexpr double ceil_div(std::int64_t a, std::int64_t b) {
 }
 
 /// One product's bytes across one level: X once for every column of tiles, Y once for every row of
-/// tiles, Z written once and read and written again for every further step of K; panels as well as
-/// their sources if `packs`.
+/// tiles, Z written once and read and written again for every further step of K; panels of X and Y
+/// as well as their sources if they are `x_packs` and `y_packs`.
 constexpr double tile_bytes(const Shape& s, const ElementBytes& e, const Tiles& t, const Tile& tile,
-                            bool packs) {
+                            bool x_packs, bool y_packs) {
   if (tile.m == 0) return kUnknown;
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n),
                k = static_cast<double>(s.k);
-  const bool x_panels = packs && t.x_packed > 0,
-             y_panels = (packs || t.y_prepacked) && t.y_packed > 0;
+  const bool x_panels = x_packs && t.x_packed > 0,
+             y_panels = (y_packs || t.y_prepacked) && t.y_packed > 0;
   const int x = x_panels ? t.x_packed : e.x, y = y_panels ? t.y_packed : e.y;
   double bytes = x * m * k * ceil_div(s.n, tile.n) + y * k * n * ceil_div(s.m, tile.m) +
                  e.z * m * n * (2 * ceil_div(s.k, tile.k) - 1) + e.scale * n;
@@ -141,9 +142,9 @@ constexpr double tile_bytes(const Shape& s, const ElementBytes& e, const Tiles& 
 /// Z tiles m x n, tm tn (tk (e_x m k + e_y k n) + e_z m n), Z also read where K is split.
 constexpr LevelBytes tile_traffic(const Shape& s, const ElementBytes& e, const Tiles& t) {
   const double batch = static_cast<double>(s.batch);
-  return {batch * detail::tile_bytes(s, e, t, t.l1, true),
-          batch * detail::tile_bytes(s, e, t, t.l2, true),
-          batch * detail::tile_bytes(s, e, t, t.l3, !t.packs_stay), cost(s, e).bytes};
+  return {batch * detail::tile_bytes(s, e, t, t.l1, true, true),
+          batch * detail::tile_bytes(s, e, t, t.l2, true, true),
+          batch * detail::tile_bytes(s, e, t, t.l3, !t.x_stays, !t.y_stays), cost(s, e).bytes};
 }
 
 /// K beyond which 32-bit sums of int8 products could overflow: 131071 * 128 * 128 < 2^31, and

@@ -289,7 +289,8 @@ struct Tiled {
               .x_packed = sizeof(X),
               .y_packed = sizeof(Held),
               .x_packs = plan.threads,
-              .packs_stay = true,
+              .x_stays = true,
+              .y_stays = true,
               .y_prepacked = true};
     }
     return {.l1 = {kSide, kSide, kDepth * kStep},
@@ -297,7 +298,8 @@ struct Tiled {
             .l3 = {l.row(1), l.nc * kSide, l.pass * kDepth * kStep},
             .y_packed = prepacked ? int{sizeof(Held)} : int{sizeof(Panel)},
             .y_packs = l.row_tasks,
-            .packs_stay = true,
+            .x_stays = true,
+            .y_stays = true,
             .y_prepacked = prepacked};
   }
 

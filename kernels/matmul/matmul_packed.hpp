@@ -9,9 +9,10 @@
 // Loops, in GotoBLAS's manner: K in blocks of kc, so that a kc x nr panel of Y is of L1's size
 // while the mc x kc block of X in L2 passes over it. Rows and columns are dealt out as tasks of mc
 // rows by nc columns, taken dynamically; all threads pack, wait for each other, and share the
-// panels. Where Z is small or has few rows, it is cut into parts instead, for each of which one
-// thread packs all it needs of X and Y into its L2, block by block of K: few rows of cold weights
-// are read by long streams then, 1.5 to 3 times as fast on a Xeon with AMX.
+// panels. On several threads Z is cut into parts instead, for each of which one thread packs all it
+// needs of X and Y, block by block of K: what another core has packed comes slower than from its
+// own L2, or than what that has dropped. Four cores of Zen 4 gain 3 to 10 % from 1024 cubed on; few
+// rows of cold weights, read by long streams then, are 1.5 to 3 times as fast on a Xeon with AMX.
 #pragma once
 
 #include <omp.h>
@@ -187,10 +188,10 @@ struct Packed {
     std::int64_t pass;             ///< K blocks packed at a time
     bool y_far;                    ///< Y does not stay in the cores' L2
     std::int64_t x_panel, y_panel;  ///< elements of a panel of one K block
-    /// Where a part's X and Y stay in L2: parts of Z, mc by nc panels, for each of which a thread
-    /// packs for itself. What another core has packed would come from there, slower than from its
-    /// own L2. How many parts down and across; else 0.
-    std::int64_t row_parts = 0, column_parts = 0;
+    /// Parts of Z, mc by nc panels, for each of which a thread packs for itself, `x_part` panels of
+    /// X at a time. How many parts down and across; 0: the threads share what they pack.
+    std::int64_t row_parts = 0, column_parts = 0, x_part = 0;
+    bool y_stays = false;  ///< a part's panels of Y stay in L2
 
     /// Blocks of K of about equal size, none of which is longer than `most` steps.
     void cut(std::int64_t most) {
@@ -240,25 +241,29 @@ struct Packed {
     const std::int64_t block_bytes = l.panels * x_bytes + (prepacked ? 0 : l.columns * y_bytes);
     l.pass = lesser(l.k_blocks, greater(1, l3 / 2 / block_bytes));
     // One panel of rows streams through weights that were packed before.
-    if (!prepacked || l.panels > 1 || !l.y_far) part(plan.threads, l1, l2, l);
+    if (!prepacked || l.panels > 1 || !l.y_far) part(plan.threads, l1, l2, l3, mc_most, l);
     return l;
   }
 
-  /// Parts of Z, as square as may be, if blocks of K that are worth their passes over Z leave a
-  /// part's X and Y in L2, beside Z: one a thread; of few rows, which one thread packs for all its
-  /// columns soon enough, any number. Wide parts are left to the loops of shared panels: packing
-  /// weighs little there. A panel of Y takes up to two thirds of L1 or 32 KB, which is all of it on
-  /// Zen 4: 21 KB, and so more passes over Z, cost four cores there 3 to 12 %.
-  static void part(std::int64_t threads, std::int64_t l1, std::int64_t l2, Layout& l) {
-    constexpr std::int64_t kLeast = 160 * E::kGroup, kNarrow = 800, kFewPanels = 16;
+  /// Parts of Z, as square as may be: one a thread if a block of K of a part's Y is of L3's size,
+  /// with as much of X at a time as L2 holds; of few rows, which one thread packs for all its
+  /// columns soon enough, any number, if a short block of X and Y together stay in L2. A panel of Y
+  /// takes up to two thirds of L1 or 32 KB, which is all of it on Zen 4: 21 KB, and so more passes
+  /// over Z, cost four cores there 3 to 12 %.
+  static void part(std::int64_t threads, std::int64_t l1, std::int64_t l2, std::int64_t l3,
+                   std::int64_t mc_most, Layout& l) {
+    constexpr std::int64_t kLeast = 160 * E::kGroup, kFewPanels = 16;
     const std::int64_t room = l2 * 3 / 4;
+    const std::int64_t near = greater(l1 * 2 / 3, 32 << 10) / (kNr * std::int64_t{sizeof(Yp)});
+    const std::int64_t kc = lesser(l.kc, greater(kLeast, near));
     std::int64_t step = 0, least = 0;  // bytes a step of K: of a part, of all
-    const auto try_parts = [&](std::int64_t down, std::int64_t across) {
+    // Parts that stay in L2 with blocks of `depth` steps; with none, however large their X is.
+    const auto try_parts = [&](std::int64_t down, std::int64_t across, std::int64_t depth) {
       if (down > l.panels || across > l.columns) return;
       const std::int64_t mc = blocks_of(l.panels, down), nc = blocks_of(l.columns, across);
-      const std::int64_t bytes =
-          mc * kMr * std::int64_t{sizeof(Xp)} + nc * kNr * std::int64_t{sizeof(Yp)};
-      if (lesser(mc * kMr, nc * kNr) > kNarrow || bytes * kLeast > room) return;
+      const std::int64_t x_bytes = mc * kMr * std::int64_t{sizeof(Xp)},
+                         y_bytes = nc * kNr * std::int64_t{sizeof(Yp)}, bytes = x_bytes + y_bytes;
+      if (depth > 0 ? bytes * depth > room : y_bytes * kc * threads > l3 / 2) return;
       const std::int64_t all = bytes * down * across;
       if (least > 0 && all >= least) return;
       least = all;
@@ -266,20 +271,25 @@ struct Packed {
       l.row_parts = down, l.column_parts = across;
       l.mc = mc, l.nc = nc, l.pass = 1;
     };
-    for (std::int64_t down = 1; down <= threads && threads > 1; ++down)
-      if (threads % down == 0) try_parts(down, threads / down);
+    const auto try_one_a_thread = [&](std::int64_t depth) {
+      for (std::int64_t down = 1; down <= threads && threads > 1; ++down)
+        if (threads % down == 0) try_parts(down, threads / down, depth);
+    };
+    try_one_a_thread(kc);
     const std::int64_t x_step = l.panels * kMr * std::int64_t{sizeof(Xp)};
     const std::int64_t fit = (room / kLeast - x_step) / (kNr * std::int64_t{sizeof(Yp)});
     const std::int64_t narrow = fit > 0 ? round_up(blocks_of(l.columns, fit), threads) : 0;
-    if (fit > 0 && l.s.m * narrow <= l.s.n) try_parts(1, narrow);
+    if (fit > 0 && l.s.m * narrow <= l.s.n) try_parts(1, narrow, kLeast);
+    l.y_stays = l.row_parts > 0;
+    if (!l.y_stays) try_one_a_thread(0);
     if (l.row_parts == 0) return;
     // Of nine panels and ten, one thread waits for the other; lower panels cost less than that.
     if (l.mc < kFewPanels) {
       l.panels = round_up(l.panels, l.row_parts);
       l.mc = l.panels / l.row_parts;
     }
-    const std::int64_t near = greater(l1 * 2 / 3, 32 << 10) / (kNr * std::int64_t{sizeof(Yp)});
-    l.cut(lesser(lesser(l.kc, greater(kLeast, near)), room / step));
+    l.cut(l.y_stays ? lesser(kc, room / step) : kc);
+    l.x_part = l.y_stays ? l.mc : blocks_of(l.mc, blocks_of(l.mc, mc_most));
   }
 
   static std::int64_t x_bytes(const Layout& l) {
@@ -290,7 +300,7 @@ struct Packed {
   }
 
   static std::int64_t part_x_bytes(const Layout& l) {
-    return round_up(l.mc * l.x_panel * std::int64_t{sizeof(Xp)}, 4096);
+    return round_up(l.x_part * l.x_panel * std::int64_t{sizeof(Xp)}, 4096);
   }
 
   static std::int64_t part_y_bytes(const Layout& l) {
@@ -311,14 +321,16 @@ struct Packed {
     const std::int64_t panels =
         l.x_panel * std::int64_t{sizeof(Xp)} + l.y_panel * std::int64_t{sizeof(Yp)};
     const bool stays = panels <= plan.caches.l1d;
+    const std::int64_t passing = l.row_parts > 0 ? l.x_part : l.mc;  // panels of X, over one of Y
     return {.l1 = registers,
-            .l2 = stays ? Tile{l.mc * kMr, kNr, l.kc} : registers,
-            .l3 = {l.mc * kMr, l.nc * kNr, l.pass * l.kc},
+            .l2 = stays ? Tile{passing * kMr, kNr, l.kc} : registers,
+            .l3 = {(l.y_stays ? l.mc : passing) * kMr, l.nc * kNr, l.pass * l.kc},
             .x_packed = sizeof(Xp),
             .y_packed = sizeof(Yp),
             .x_packs = greater(1, l.column_parts),
             .y_packs = greater(1, l.row_parts),
-            .packs_stay = l.row_parts > 0,
+            .x_stays = l.row_parts > 0,
+            .y_stays = l.y_stays,
             .y_prepacked = prepacked};
   }
 
@@ -461,15 +473,18 @@ struct Packed {
     const std::int64_t p = c * l.columns / l.column_parts,
                        p_end = (c + 1) * l.columns / l.column_parts;
     for (std::int64_t block = 0; block < l.k_blocks; ++block) {
-      for (std::int64_t a = q; a < q_end; ++a)
-        pack_x(x + l.row(a) * l.s.k + block * l.kc, l.s.k, l.row(a + 1) - l.row(a), l.depth(block),
-               x_panels + (a - q) * l.x_panel);
       if (prepacked == nullptr)
         pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, p_end, y_panels, l.y_panel);
-      compute(l, block, x_panels - q * l.x_panel,
-              prepacked == nullptr ? y_panels : prepacked + l.held(block, p),
-              prepacked == nullptr ? l.y_panel : l.column(), nullptr, q, q_end, p, p_end, scales,
-              z);
+      for (std::int64_t a = q; a < q_end; a += l.x_part) {
+        const std::int64_t a_end = lesser(a + l.x_part, q_end);
+        for (std::int64_t b = a; b < a_end; ++b)
+          pack_x(x + l.row(b) * l.s.k + block * l.kc, l.s.k, l.row(b + 1) - l.row(b),
+                 l.depth(block), x_panels + (b - a) * l.x_panel);
+        compute(l, block, x_panels - a * l.x_panel,
+                prepacked == nullptr ? y_panels : prepacked + l.held(block, p),
+                prepacked == nullptr ? l.y_panel : l.column(), nullptr, a, a_end, p, p_end, scales,
+                z);
+      }
     }
   }
 

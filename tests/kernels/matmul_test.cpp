@@ -63,10 +63,16 @@ TEST(MatmulTraffic, FollowsTheTilesOfEachLevel) {
                       .y_packed = 4,
                       .x_packs = 3,
                       .y_packs = 2,
-                      .packs_stay = true};
+                      .x_stays = true,
+                      .y_stays = true};
   constexpr LevelBytes parts = tile_traffic({.m = 12, .n = 32, .k = 10}, {2, 1, 4}, own);
   static_assert(parts.l1 == 960 + 2560 + 4608 + (2 + 4) * 120 * 3 + (1 + 4) * 320 * 2);
   static_assert(parts.l3 == 2 * 120 * 2 + 320 * 2 + 1536);
+  // If the panels of Y leave L2, their packing and they themselves cross it.
+  Tiles y_leaves = own;
+  y_leaves.y_stays = false;
+  EXPECT_EQ(tile_traffic({.m = 12, .n = 32, .k = 10}, {2, 1, 4}, y_leaves).l3,
+            2 * 120 * 2 + 4 * 320 * 2 + 1536 + (1 + 4) * 320 * 2);
   // Panels of Y that were made before the call cross it as they are.
   Tiles held = own;
   held.y_prepacked = true;
