@@ -16,42 +16,41 @@ inline constexpr int kLine = 64 / sizeof(float);
 inline void end_of_pass() { asm volatile("" ::: "memory"); }
 
 /// Loads all vectors of a, `repeats` times, and gives each to `take` with its place among them
-/// modulo kReadUnroll. Four quarters side by side: as many streams for the prefetchers. Passes
-/// follow each other without a branch, which would be mispredicted once a pass: 5 % of one over
-/// half of L1.
-template <class F, class How, class Take>
+/// modulo kReadUnroll. `kStreams` equal pieces side by side, for the prefetchers. Passes follow each
+/// other without a branch, which would be mispredicted once a pass: 5 % of one over half of L1.
+template <class F, class How, int kStreams, class Take>
 [[gnu::always_inline]] inline void for_each_load(const float* a, std::int64_t n,
                                                  std::int64_t repeats, Take take) {
-  constexpr int kStreams = 4, kBurst = kReadUnroll / kStreams;
+  constexpr int kBurst = kReadUnroll / kStreams;
   constexpr int kStep = kBurst * F::kWidth;
-  const std::int64_t quarter = n / kStreams, steps = repeats * (quarter / kStep);
+  const std::int64_t piece = n / kStreams, steps = repeats * (piece / kStep);
   std::int64_t i = 0;
   for (std::int64_t step = 0; step < steps; ++step, end_of_pass()) {
 #pragma GCC unroll 4
     for (int stream = 0; stream < kStreams; ++stream) {
-      const float* at = a + stream * quarter + i;
+      const float* at = a + stream * piece + i;
       opaque(at);  // or GCC computes an address for every other load
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int u = 0; u < kBurst; ++u, at += F::kWidth) {
         if (u * F::kWidth % kLine == 0) How::ask(at);
         take(stream * kBurst + u, F::load(at));
       }
     }
-    i += kStep - quarter;
-    i += quarter & (i >> 63);
+    i += kStep - piece;
+    i += piece & (i >> 63);
   }
 }
 
 /// All passes but the last only load: any operation on what is loaded takes from L1's rate (one on
 /// 512 bits beside two loads 14 % on a Xeon with AMX).
-template <class F, class How>
+template <class F, class How, int kStreams = 4>
 std::uint32_t read(const float* a, std::int64_t n, std::int64_t repeats) {
   constexpr int kChains = 8;
-  for_each_load<F, How>(a, n, repeats - 1, [](int, typename F::V v) { opaque(v); });
+  for_each_load<F, How, kStreams>(a, n, repeats - 1, [](int, typename F::V v) { opaque(v); });
   typename F::V acc[kChains], pending;
 #pragma GCC unroll 8
   for (auto& v : acc) v = F::zero();
-  for_each_load<F, How>(a, n, 1, [&](int at, typename F::V v) {
+  for_each_load<F, How, kStreams>(a, n, 1, [&](int at, typename F::V v) {
     if (at % 2 == 0)
       pending = v;
     else
@@ -137,6 +136,12 @@ constexpr Kernel kernel_of(const char* exec_unit) {
 template <class F>
 constexpr Kernel ahead_of(const char* exec_unit) {
   return {.exec_unit = exec_unit, .least_size = kAheadFrom, .read = read<F, Ahead<24>>};
+}
+
+/// Reads of the same sets in fewer streams, for memory that likes few of its rows open.
+template <class F>
+constexpr Kernel two_streams_of(const char* exec_unit) {
+  return {.exec_unit = exec_unit, .least_size = kAheadFrom, .read = read<F, Plain, 2>};
 }
 
 }  // namespace
