@@ -74,11 +74,11 @@ Window around(const Window& before, const Window& after) {
 }
 
 /// Bytes/s by the fastest loop; NaN if the problem does not offer it.
-double own_memory_rate(kernels::Problem& problem) {
+double own_memory_rate(kernels::Problem& problem, std::int64_t next) {
   double best = kernels::kUnknown;
   for (int loop = 0;; ++loop) {
     const auto start = std::chrono::steady_clock::now();
-    const double bytes = problem.read_own_memory(loop);
+    const double bytes = problem.read_own_memory(loop, next);
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     if (bytes == 0) return best;
     best = std::fmax(best, bytes / time.count());
@@ -152,7 +152,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   set_counter(state, "dispatch_per_cycle", beside.dispatch_per_cycle);
   set_counter(state, "cpu_wait", waited / (all.count() * threads));
   set_counter(state, "memory_window_bytes_per_s", beside.memory_bytes_per_s);
-  set_counter(state, "own_memory_bytes_per_s", own_memory_rate(problem));
+  set_counter(state, "own_memory_bytes_per_s", own_memory_rate(problem, bound->next_call));
   state.SetLabel(base_label(problem, false));
 }
 

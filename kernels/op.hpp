@@ -93,10 +93,11 @@ class Problem {
   virtual double working_set_bytes() const = 0;
   /// Of them, what the problem alone holds: what its end frees.
   virtual double owned_bytes() const { return working_set_bytes(); }
-  /// Reads the memory that a call reads, as fast as it comes, and returns its bytes: what is placed
+  /// Reads main memory that calls read, as fast as it comes, and returns its bytes: what is placed
   /// far from the cores is slower than what a probe was given. By a probe's loop, of which there
-  /// are several; 0: `loop` is beyond the last.
-  virtual double read_own_memory(int /*loop*/) { return 0; }
+  /// are several; 0: `loop` is beyond the last, or calls read from caches. `next` is the call after
+  /// the last one: what that will read is left alone.
+  virtual double read_own_memory(int /*loop*/, std::int64_t /*next*/) { return 0; }
   /// The unit it issues to and the roof it is held against, e.g. {"simd-avx2", "f32"}.
   virtual std::pair<std::string, std::string> exec_unit() const = 0;
   /// Further `key=value;` text for the label, such as a library's version.

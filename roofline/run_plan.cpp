@@ -89,25 +89,6 @@ std::vector<bool> selection(const std::vector<ListedBenchmark>& listed, const st
   return chosen;
 }
 
-/// Reads of the main memory on so many threads: the largest size listed, by all variants that can
-/// run.
-std::vector<const ListedBenchmark*> memory_probes(const std::vector<ListedBenchmark>& listed,
-                                                  int threads) {
-  constexpr std::string_view kKeys = "/access:read/size:";
-  std::vector<const ListedBenchmark*> out;
-  std::int64_t largest = 0;
-  for (const ListedBenchmark& entry : listed) {
-    const std::size_t at = entry.name.find(kKeys);
-    if (!cpu_probe(entry, threads) || at == std::string::npos) continue;
-    const std::int64_t size = std::atoll(entry.name.c_str() + at + kKeys.size());
-    if (size < largest) continue;
-    if (size > largest) out.clear();
-    largest = size;
-    out.push_back(&entry);
-  }
-  return out;
-}
-
 /// Peaks on so many threads of the types that an operation on `dtype` may compute in.
 std::vector<const ListedBenchmark*> peak_probes(const std::vector<ListedBenchmark>& listed,
                                                 std::string_view dtype, int threads) {
@@ -130,17 +111,10 @@ Unit roofs_beside(const std::vector<ListedBenchmark>& listed, const ListedBenchm
                   bool full) {
   Unit out{.roof = true};
   if (entry.device != "cpu" || entry.own) return out;
-  const bool step = entry.op == "decode";
-  const bool cold = cold_on_cpu(entry);
-  const auto add = [&](const std::vector<const ListedBenchmark*>& probes) {
-    for (const ListedBenchmark* probe : probes) {
-      out.program = probe->program;
-      out.names.push_back(probe->name);
-    }
-  };
-  if (step || cold) add(memory_probes(listed, entry.threads));
-  if (step || (full && entry.op == "matmul")) {
-    add(peak_probes(listed, dtype_of(entry), entry.threads));
+  if (entry.op != "decode" && !(full && entry.op == "matmul")) return out;
+  for (const ListedBenchmark* probe : peak_probes(listed, dtype_of(entry), entry.threads)) {
+    out.program = probe->program;
+    out.names.push_back(probe->name);
   }
   return out;
 }

@@ -29,7 +29,7 @@ struct Unit {
   std::vector<std::string> names;
   std::string tuned;  ///< VARIABLE=value that the process gets; its names are tuned_name()s
   bool own = false;   ///< the user's program, which knows Google Benchmark's flags only
-  bool roof = false;  ///< probes of the main memory and the peak, as the roofs of its group
+  bool roof = false;  ///< probes of the peak, as the roofs of its group
   bool gpu = false;   ///< on a GPU, and not the user's own
 };
 
@@ -56,14 +56,13 @@ std::vector<ListedBenchmark> parse_list(std::string_view text,
                                         const std::filesystem::path& program);
 
 /// Groups by operation, dtype, keys, threads and device; probes (of bench_ceilings) by operation,
-/// threads, device and how long the load is held; the user's own by program. What is cold on a CPU
-/// has probes of the main memory with it, a decode step also of the peak: both drift in minutes, by
-/// a third and more, where neighbours of a virtual machine use them too. In a `full` run every
-/// matmul has the peak's. A library that does not use this CPU by itself is measured
-/// twice, as installed and as tuned. `filter` is a regular expression searched for in the names,
-/// empty for all; if it matches no probe at all, every probe stays, so that the kernels it matches
-/// have roofs. Throws BadInput for a bad expression, for one that matches nothing, and for a name
-/// that stands twice.
+/// threads, device and how long the load is held; the user's own by program. A decode step on a CPU
+/// has probes of the peak with it, which drifts by a third in minutes where neighbours of a virtual
+/// machine use it too; in a `full` run every matmul has. A library that does not use this CPU by
+/// itself is measured twice, as installed and as tuned. `filter` is a regular expression searched
+/// for in the names, empty for all; if it matches no probe at all, every probe stays, so that the
+/// kernels it matches have roofs. Throws BadInput for a bad expression, for one that matches
+/// nothing, and for a name that stands twice.
 Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter, bool full);
 
 /// What a library's benchmark is called where the library is told of the CPU: its variant ends in

@@ -12,6 +12,7 @@
 #include "kernels/buffer.hpp"
 #include "kernels/cost.hpp"
 #include "kernels/registry.hpp"
+#include "kernels/stream/own_memory.hpp"
 
 namespace kernels::attention {
 namespace {
@@ -99,6 +100,13 @@ class Attention final : public Problem {
   }
 
   double working_set_bytes() const override { return cost().bytes * slots_; }
+
+  double read_own_memory(int loop, std::int64_t next) override {
+    return stream::read_ring(loop, case_.threads, next, slots_, [&](std::int64_t slot) {
+      const Slot& cache = cache_->slots[slot];
+      return std::vector{stream::region_of(cache.k), stream::region_of(cache.v)};
+    });
+  }
 
   std::pair<std::string, std::string> exec_unit() const override {
     return {kernel_.exec_unit, kScaled<T> ? kernel_.s8_roof : kernel_.roof};

@@ -137,11 +137,8 @@ class Decode final : public Problem {
   /// All weights and the whole cache are read in turn, once a step.
   double working_set_bytes() const override { return cost().bytes; }
 
-  double read_own_memory(int loop) override {
-    for (const KernelInfo& info : all_kernels())
-      if (info.op == "stream" && !info.gpu() && missing(info.needs).empty() && loop-- == 0)
-        return stack_.read_memory(static_cast<const stream::Kernel*>(info.table)->read);
-    return 0;
+  double read_own_memory(int loop, std::int64_t) override {
+    return stream::read_regions(loop, case_.threads, stack_.memory());
   }
 
   std::pair<std::string, std::string> exec_unit() const override {

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -13,7 +12,7 @@
 #include "kernels/buffer.hpp"
 #include "kernels/decode/decode.hpp"
 #include "kernels/decode/decode_values.hpp"
-#include "kernels/stream/stream.hpp"
+#include "kernels/stream/own_memory.hpp"
 
 namespace kernels::decode {
 
@@ -119,32 +118,17 @@ class Stack {
     done(kHead, s.layers);
   }
 
-  /// Reads weights and cache as a step does, by a probe's `read` of whole grains of floats. Returns
-  /// the bytes.
-  double read_memory(std::uint32_t (*read)(const float*, std::int64_t, std::int64_t)) const {
-    std::vector<std::span<const float>> parts;
-    const auto add = [&](const auto& buffer) {
-      const std::int64_t bytes = buffer.size() * sizeof(*buffer.data());
-      for (int t = 0; t < threads_; ++t) {
-        constexpr std::int64_t kGrainBytes = stream::kReadGrain * sizeof(float);
-        const std::int64_t grains = bytes / kGrainBytes, begin = grains * t / threads_,
-                           end = grains * (t + 1) / threads_;
-        const auto* at = reinterpret_cast<const float*>(buffer.data());
-        parts.emplace_back(at + begin * stream::kReadGrain, (end - begin) * stream::kReadGrain);
-      }
-    };
+  /// What a step reads, weights and cache, in its order.
+  std::vector<stream::Region> memory() const {
+    std::vector<stream::Region> out;
+    const auto add = [&](const auto& buffer) { out.push_back(stream::region_of(buffer)); };
     const auto add_weights = [&](const Weights& w) { add(w.plain), add(w.packed); };
     for (const Layer& layer : layers_) {
       for (const Stage stage : {kQkv, kOut, kMlpUp, kMlpDown}) add_weights(layer.weights[stage]);
       add(layer.cache.k), add(layer.cache.v);
     }
     add_weights(head_);
-    double bytes = 0;
-    for (const auto& part : parts) bytes += static_cast<double>(part.size_bytes());
-#pragma omp parallel for schedule(static, 1) num_threads(threads_)
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      if (!parts[i].empty()) read(parts[i].data(), static_cast<std::int64_t>(parts[i].size()), 1);
-    return bytes;
+    return out;
   }
 
   /// Spoils all that a step writes before it reads it.

@@ -9,6 +9,7 @@
 #include "kernels/cost.hpp"
 #include "kernels/dot/dot.hpp"
 #include "kernels/registry.hpp"
+#include "kernels/stream/own_memory.hpp"
 
 namespace kernels::dot {
 namespace {
@@ -109,6 +110,12 @@ class Dot final : public Problem {
   }
 
   double working_set_bytes() const override { return 2.0 * n_ * sizeof(T) * slots_; }
+
+  double read_own_memory(int loop, std::int64_t next) override {
+    return stream::read_ring(loop, case_.threads, next, slots_, [&](std::int64_t slot) {
+      return std::vector{stream::region_of(inputs_->x[slot]), stream::region_of(inputs_->y[slot])};
+    });
+  }
 
   std::pair<std::string, std::string> exec_unit() const override {
     return {kernel_.exec_unit,

@@ -9,6 +9,7 @@
 #include "kernels/matmul/matmul_cases.hpp"
 #include "kernels/matmul/matmul_verify.hpp"
 #include "kernels/registry.hpp"
+#include "kernels/stream/own_memory.hpp"
 
 namespace kernels::matmul {
 namespace {
@@ -175,6 +176,13 @@ class Matmul final : public Problem {
   }
 
   double working_set_bytes() const override { return working_set_; }
+
+  double read_own_memory(int loop, std::int64_t next) override {
+    return stream::read_ring(loop, case_.threads, next, slots_, [&](std::int64_t slot) {
+      return std::vector{r_.packed ? stream::region_of(packed_[slot])
+                                   : stream::region_of(inputs_->y[slot])};
+    });
+  }
 
   std::pair<std::string, std::string> exec_unit() const override {
     return {kernel_.exec_unit, roof_};

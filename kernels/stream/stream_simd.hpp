@@ -16,8 +16,9 @@ inline constexpr int kLine = 64 / sizeof(float);
 inline void end_of_pass() { asm volatile("" ::: "memory"); }
 
 /// Loads all vectors of a, `repeats` times, and gives each to `take` with its place among them
-/// modulo kReadUnroll. `kStreams` equal pieces side by side, for the prefetchers. Passes follow each
-/// other without a branch, which would be mispredicted once a pass: 5 % of one over half of L1.
+/// modulo kReadUnroll. `kStreams` equal pieces side by side, for the prefetchers. Passes follow
+/// each other without a branch, which would be mispredicted once a pass: 5 % of one over half of
+/// L1.
 template <class F, class How, int kStreams, class Take>
 [[gnu::always_inline]] inline void for_each_load(const float* a, std::int64_t n,
                                                  std::int64_t repeats, Take take) {

@@ -117,7 +117,7 @@ TEST(DecodeMemory, IsReadButForScalesAndTheEndsOfBuffers) {
               {"F", "2048"}, {"N", "4"},  {"K", "2"},      {"H", "64"}};
     const auto problem = operation_of(portable).bind(portable, c, kCaches);
     int loops = 0;
-    for (double bytes; (bytes = problem->read_own_memory(loops)) > 0; ++loops) {
+    for (double bytes; (bytes = problem->read_own_memory(loops, 0)) > 0; ++loops) {
       EXPECT_LE(bytes, problem->cost().bytes);
       EXPECT_GE(bytes, 0.97 * problem->cost().bytes);
     }

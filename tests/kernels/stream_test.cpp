@@ -10,6 +10,7 @@
 #include "kernels/buffer.hpp"
 #include "kernels/cost.hpp"
 #include "kernels/registry.hpp"
+#include "kernels/stream/own_memory.hpp"
 
 namespace kernels::stream {
 namespace {
@@ -138,6 +139,54 @@ TEST(Provide, WritesTheFirstByteOfAPageAtMost) {
     if (at % kPage == 0 && at < kBytes) continue;
     ASSERT_EQ(memory.get()[at], kMark) << at;
   }
+}
+
+TEST(OwnMemory, OfARingIsFarFromTheNextCallAndCountsWholeGrains) {
+  constexpr std::size_t kGrainBytes = kReadGrain * sizeof(float);
+  const std::vector<std::byte> memory(3 * kGrainBytes + 5);
+  std::set<std::int64_t> read;
+  const auto regions_of = [&](std::int64_t slot) {
+    read.insert(slot);
+    return std::vector<Region>{memory, Region(memory).first(kGrainBytes - 1)};
+  };
+  if (missing(Need::avx2).empty() || missing(Need::neon).empty()) {
+    // Less than is worth a look in all of them: half the ring, a quarter of it off on both sides.
+    EXPECT_EQ(read_ring(0, 3, 102, 8, regions_of), 4 * 3.0 * kGrainBytes);
+    read.erase(0);  // asked for its size
+    EXPECT_EQ(read, (std::set<std::int64_t>{1, 2, 3}));
+    read.clear();
+    EXPECT_EQ(read_ring(0, 1, 6, 2, regions_of), 3.0 * kGrainBytes);
+    EXPECT_EQ(read, (std::set<std::int64_t>{0, 1}));
+  }
+  EXPECT_EQ(read_ring(0, 1, 0, 1, regions_of), 0) << "warm";
+  EXPECT_EQ(read_ring(99, 1, 0, 8, regions_of), 0) << "no such loop";
+}
+
+TEST(OwnMemory, EveryColdCaseHasSome) {
+  if (!missing(Need::avx2).empty() && !missing(Need::neon).empty()) GTEST_SKIP() << "no probes";
+  const auto bytes = [](const char* op, const Case& c) -> double {
+    for (const KernelInfo& info : all_kernels())
+      if (info.op == op && info.needs == Need::none && !info.gpu() && !info.library() &&
+          operation_of(info).supports(info, c))
+        return operation_of(info).bind(info, c, kCaches)->read_own_memory(0, 0);
+    return 0;
+  };
+  Case dot = {.dtype = "f32", .keys = {{"N", "65536"}, {"temp", "cold"}}};
+  EXPECT_GE(bytes("dot", dot), 32 << 20);
+  dot.keys.back().second = "warm";
+  EXPECT_EQ(bytes("dot", dot), 0);
+  EXPECT_GE(bytes("matmul", {.dtype = "f32",
+                             .keys = {{"M", "1"}, {"N", "512"}, {"K", "512"}, {"temp", "cold"}}}),
+            32 << 20);
+  EXPECT_GT(bytes("attention", {.dtype = "f32",
+                                .keys = {{"batch", "1"},
+                                         {"context", "1024"},
+                                         {"heads", "4"},
+                                         {"kv_heads", "2"},
+                                         {"head_dim", "64"},
+                                         {"layout", "contiguous"},
+                                         {"temp", "cold"}}}),
+            8 << 20);
 }
 
 }  // namespace
