@@ -13,7 +13,8 @@ namespace kernels::dot {
 /// does not do the dtype. Threads take a slice each (dot_op.cpp). The int8 result is exact at every
 /// length: lanes are widened to 64 bits before they can overflow.
 struct Kernel {
-  const char* exec_unit;  ///< the unit that it issues to
+  const char* exec_unit;         ///< the unit that it issues to
+  std::int64_t least_bytes = 0;  ///< of both vectors a thread, that the functions are for
   double (*f64)(const double* x, const double* y, std::int64_t n) = nullptr;
   float (*f32)(const float* x, const float* y, std::int64_t n) = nullptr;
   float (*bf16)(const kernels::bf16* x, const kernels::bf16* y, std::int64_t n) = nullptr;

@@ -179,12 +179,17 @@ auto dispatch(const KernelInfo& info, const Case& c, With with) {
 
 bool supports(const KernelInfo& info, const Case& c) {
   if (info.threads == Threads::one && c.threads > 1) return false;
-  return dispatch(info, c, [&](const Kernel& kernel, auto function) {
-    if (kernel.set_threads != nullptr &&
-        (c.text("region") == "shared" || c.size("N") > std::numeric_limits<int>::max()))
-      return false;
-    return function != nullptr;
-  });
+  return dispatch(
+      info, c,
+      [&]<class T, class Acc>(const Kernel& kernel,
+                              Acc (*function)(const T*, const T*, std::int64_t)) {
+        if (2 * c.size("N") * std::int64_t{sizeof(T)} < kernel.least_bytes * c.threads)
+          return false;
+        if (kernel.set_threads != nullptr &&
+            (c.text("region") == "shared" || c.size("N") > std::numeric_limits<int>::max()))
+          return false;
+        return function != nullptr;
+      });
 }
 
 std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {

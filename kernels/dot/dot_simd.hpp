@@ -1,6 +1,8 @@
 // The SIMD dot product, written once over an instruction set's vectors (kernels/simd/).
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/dot/dot.hpp"
 #include "kernels/simd/ahead.hpp"
 #include "kernels/simd/opaque.hpp"
@@ -18,47 +20,44 @@ template <int count, class Set, class V>
   if constexpr (kHalf > 1) fold<kHalf, Set>(acc);
 }
 
-/// Calls at(i, how) for steps of kStep elements from `begin` on, as many as there are before `end`,
-/// and returns where it stopped. What is far, two vectors of `n` that L2 does not hold, is asked
-/// for ahead, both halves side by side: 56 to 65 GB/s on four cores of a Xeon with AMX, 16 to 18 on
-/// one (halves alone: nothing in DRAM, 5 % slower in L3).
-template <int kStep, class T, class At>
-[[gnu::always_inline]] inline std::int64_t walk(std::int64_t begin, std::int64_t end,
-                                                std::int64_t n, At at) {
+/// Calls at(i) for steps of kStep elements from `begin` on, as many as there are before `end`, and
+/// returns where it stopped. Where lines are asked for ahead, both halves go side by side.
+template <class How, int kStep, class At>
+[[gnu::always_inline]] inline std::int64_t walk(std::int64_t begin, std::int64_t end, At at) {
   std::int64_t i = begin;
-  if (2 * n * std::int64_t{sizeof(T)} >= kAheadFrom) {
+  if constexpr (!std::is_same_v<How, Plain>) {
     const std::int64_t half = (end - begin) / 2 / kStep * kStep;
     for (; i < begin + half; i += kStep) {
-      at(i, Ahead<6>());
-      at(i + half, Ahead<6>());
+      at(i);
+      at(i + half);
     }
     i += half;
   }
-  for (; i + kStep <= end; i += kStep) at(i, Plain());
+  for (; i + kStep <= end; i += kStep) at(i);
   return i;
 }
 
 /// Vector c of a step of vectors of `bytes`: asks once a line.
-template <int bytes, class How, class T>
-[[gnu::always_inline]] inline void ask(How how, int c, const T* x, const T* y) {
+template <class How, int bytes, class T>
+[[gnu::always_inline]] inline void ask(int c, const T* x, const T* y) {
   if (c * bytes % 64 != 0) return;
-  how.ask(x);
-  how.ask(y);
+  How::ask(x);
+  How::ask(y);
 }
 
 /// Eight accumulators cover latency x throughput of the multiply-add on every core in use (4 cycles
 /// x 2 pipes); two loads a multiply-add make the load ports the limit.
-template <class F, class T>
+template <class F, class T, class How = Plain>
 T dot_float(const T* x, const T* y, std::int64_t n) {
   constexpr int kChains = 8, kStep = kChains * F::kWidth;
   typename F::V acc[kChains];
 #pragma GCC unroll 8
   for (int c = 0; c < kChains; ++c) acc[c] = F::zero();
-  std::int64_t i = walk<kStep, T>(0, n, n, [&](std::int64_t at, auto how) {
+  std::int64_t i = walk<How, kStep>(0, n, [&](std::int64_t at) {
 #pragma GCC unroll 8
     for (int c = 0; c < kChains; ++c) {
       const T *xs = x + at + c * F::kWidth, *ys = y + at + c * F::kWidth;
-      ask<F::kWidth * sizeof(T)>(how, c, xs, ys);
+      ask<How, F::kWidth * sizeof(T)>(c, xs, ys);
       acc[c] = F::fma(F::load(xs), F::load(ys), acc[c]);
     }
   });
@@ -68,16 +67,16 @@ T dot_float(const T* x, const T* y, std::int64_t n) {
   return total;
 }
 
-template <class F>
+template <class F, class How = Plain>
 float dot_bf16_widened(const bf16* x, const bf16* y, std::int64_t n) {
   constexpr int kChains = 4, kPair = 2 * F::kWidth, kStep = kChains * kPair;
   typename F::V acc[2 * kChains];  // even, then odd elements
 #pragma GCC unroll 8
   for (int c = 0; c < 2 * kChains; ++c) acc[c] = F::zero();
-  std::int64_t i = walk<kStep, bf16>(0, n, n, [&](std::int64_t at, auto how) {
+  std::int64_t i = walk<How, kStep>(0, n, [&](std::int64_t at) {
 #pragma GCC unroll 4
     for (int c = 0; c < kChains; ++c) {
-      ask<2 * kPair>(how, c, x + at + c * kPair, y + at + c * kPair);
+      ask<How, 2 * kPair>(c, x + at + c * kPair, y + at + c * kPair);
       typename F::V xs = F::load_pairs(x + at + c * kPair), ys = F::load_pairs(y + at + c * kPair);
       opaque(xs), opaque(ys);  // or GCC loads each once more, as a memory operand of the mask
       typename F::V xe, xo, ye, yo;
@@ -94,17 +93,17 @@ float dot_bf16_widened(const bf16* x, const bf16* y, std::int64_t n) {
 }
 
 /// With an instruction that multiplies bf16 pairs and adds them in fp32.
-template <class B>
+template <class B, class How = Plain>
 float dot_bf16_native(const bf16* x, const bf16* y, std::int64_t n) {
   constexpr int kChains = 8, kStep = kChains * B::kWidth;
   typename B::V acc[kChains];
 #pragma GCC unroll 8
   for (int c = 0; c < kChains; ++c) acc[c] = B::zero();
-  std::int64_t i = walk<kStep, bf16>(0, n, n, [&](std::int64_t at, auto how) {
+  std::int64_t i = walk<How, kStep>(0, n, [&](std::int64_t at) {
 #pragma GCC unroll 8
     for (int c = 0; c < kChains; ++c) {
       const bf16 *xs = x + at + c * B::kWidth, *ys = y + at + c * B::kWidth;
-      ask<B::kWidth * sizeof(bf16)>(how, c, xs, ys);
+      ask<How, B::kWidth * sizeof(bf16)>(c, xs, ys);
       acc[c] = B::dot(acc[c], xs, ys);
     }
   });
@@ -115,7 +114,7 @@ float dot_bf16_native(const bf16* x, const bf16* y, std::int64_t n) {
 }
 
 /// Lanes of 32 bits are widened to 64 before all chains together have done kMaxSteps.
-template <class I>
+template <class I, class How = Plain>
 std::int64_t dot_s8(const std::int8_t* x, const std::int8_t* y, std::int64_t n) {
   constexpr int kChains = 4, kStep = kChains * I::kWidth, kRun = kStep * (I::kMaxSteps / kChains);
   std::int64_t total = 0, i = 0;
@@ -124,11 +123,11 @@ std::int64_t dot_s8(const std::int8_t* x, const std::int8_t* y, std::int64_t n) 
     typename I::V acc[kChains];
 #pragma GCC unroll 4
     for (int c = 0; c < kChains; ++c) acc[c] = I::zero();
-    i = walk<kStep, std::int8_t>(i, end, n, [&](std::int64_t at, auto how) {
+    i = walk<How, kStep>(i, end, [&](std::int64_t at) {
 #pragma GCC unroll 4
       for (int c = 0; c < kChains; ++c) {
         const std::int8_t *xs = x + at + c * I::kWidth, *ys = y + at + c * I::kWidth;
-        ask<I::kWidth>(how, c, xs, ys);
+        ask<How, I::kWidth>(c, xs, ys);
         acc[c] = I::dot(acc[c], xs, ys);
       }
     });
