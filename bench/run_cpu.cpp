@@ -152,7 +152,9 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   set_counter(state, "dispatch_per_cycle", beside.dispatch_per_cycle);
   set_counter(state, "cpu_wait", waited / (all.count() * threads));
   set_counter(state, "memory_window_bytes_per_s", beside.memory_bytes_per_s);
-  set_counter(state, "own_memory_bytes_per_s", own_memory_rate(problem, bound->next_call));
+  // A library's threads may spin for a while yet, on the CPUs that would read.
+  if (team)
+    set_counter(state, "own_memory_bytes_per_s", own_memory_rate(problem, bound->next_call));
   state.SetLabel(base_label(problem, false));
 }
 

@@ -88,13 +88,25 @@ struct LevelTime {
   double seconds = kUnknownNumber;
 };
 
-/// Of each file, the probes that were measured beside its benchmarks.
-using ProbesBeside = std::map<std::string, std::vector<const Benchmark*>>;
+bool has_own_memory(const Benchmark& row) {
+  return std::any_of(row.beside.begin(), row.beside.end(), [](const Surroundings& beside) {
+    return !std::isnan(beside.own_memory_bytes_per_s);
+  });
+}
 
-ProbesBeside probes_beside(const std::vector<Benchmark>& rows) {
-  ProbesBeside out;
+/// What was measured beside the benchmarks of a file.
+struct Neighbours {
+  std::vector<const Benchmark*> probes;
+  const Benchmark* own_memory = nullptr;  ///< the first kernel whose program has read its memory
+};
+
+/// Of each file.
+std::map<std::string, Neighbours> neighbours_of(const std::vector<Benchmark>& rows) {
+  std::map<std::string, Neighbours> out;
   for (const Benchmark& row : rows) {
-    if (!row.roof_of.empty()) out[row.source].push_back(&row);
+    Neighbours& here = out[row.source];
+    if (!row.roof_of.empty()) here.probes.push_back(&row);
+    if (!here.own_memory && row.part.empty() && has_own_memory(row)) here.own_memory = &row;
   }
   return out;
 }
@@ -104,15 +116,16 @@ class Beside {
  public:
   /// None.
   Beside() = default;
-  Beside(const Benchmark& row, const ProbesBeside& probes) : row_(&row) {
-    if (const auto found = probes.find(row.source); found != probes.end()) probes_ = found->second;
-    memory_ = own_memory(row);
+  Beside(const Benchmark& row, const Neighbours& here) : row_(&row), probes_(here.probes) {
+    memory_ = memory_of(row, row);
+    // A library's kernel reads copies of what ours read.
+    if (std::isnan(memory_.value) && here.own_memory) memory_ = memory_of(row, *here.own_memory);
     if (std::isnan(memory_.value))
       memory_ = rate(&Benchmark::bytes, [](const Benchmark& probe) { return probe.bytes > 0; });
   }
 
-  /// Bytes/s of the main memory, of the row's own where its program has read that, else by the
-  /// fastest probe. Unknown without one.
+  /// Bytes/s of the main memory, of the row's own where its program has read that, else of that of
+  /// a kernel measured in turns with it, else by the fastest probe. Unknown without one.
   const Rate& memory() const { return memory_; }
   /// FLOP/s of the unit that `roof` is of.
   Rate compute(const Ceiling* roof) const {
@@ -123,12 +136,12 @@ class Beside {
   }
 
  private:
-  /// By the bytes that the memory would have brought in a sample's time.
-  static Rate own_memory(const Benchmark& row) {
+  /// By the bytes that the memory would have brought in a sample's time, as `reader` has seen it.
+  static Rate memory_of(const Benchmark& row, const Benchmark& reader) {
     std::vector<double> bytes;
-    for (std::size_t i = 0; i < std::min(row.beside.size(), row.lived_times_s.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(reader.beside.size(), row.lived_times_s.size()); ++i) {
       const bool counts = !row.quiet() || i >= row.quiet_at.size() || row.quiet_at[i];
-      const double could = row.lived_times_s[i] * row.beside[i].own_memory_bytes_per_s;
+      const double could = row.lived_times_s[i] * reader.beside[i].own_memory_bytes_per_s;
       if (counts && !std::isnan(could)) bytes.push_back(could);
     }
     if (bytes.empty()) return {};
@@ -349,12 +362,12 @@ class Peers {
 std::vector<Point> overlay(const std::vector<Benchmark>& rows,
                            const std::vector<Ceiling>& ceilings) {
   const Peers peers(rows);
-  const auto probes = probes_beside(rows);
+  const auto neighbours = neighbours_of(rows);
   std::vector<Point> out;
   Beside beside;
   for (const Benchmark& row : rows) {
     if (is_probe(row)) continue;
-    if (row.part.empty()) beside = Beside(row, probes);  // its parts follow it
+    if (row.part.empty()) beside = Beside(row, neighbours.at(row.source));  // its parts follow it
     const Done done{row.flops, row.level_bytes, row.bytes_source};
     for (Point& point : points_of(row, done, ceilings, beside)) {
       peers.set(point);

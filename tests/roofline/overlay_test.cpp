@@ -391,6 +391,22 @@ TEST(Overlay, TheRowsOwnMemoryGoesBeforeTheProbeBeside) {
   EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].t_level_s, 1e-3);
 }
 
+TEST(Overlay, WhatHasReadNoMemoryHasTheRoofOfAKernelInTurnsWithIt) {
+  // In samples of 1, 2 and 4 ms the kernel beside it saw 8, 12 and 4 GB/s: 8e6, 24e6 and 16e6 bytes
+  // could have come, 16e6 in the median 2 ms: 8 GB/s, and 1 ms for 8e6 bytes.
+  std::vector<Benchmark> rows = {kernel(2e6, {{"DRAM", 8e6}}, 1e-3),
+                                 kernel(2e6, {{"DRAM", 8e6}}, 1e-3)};
+  rows[0].library = "OpenBLAS";
+  rows[0].lived_times_s = rows[0].times_s = {1e-3, 2e-3, 4e-3};
+  rows[0].beside.resize(3);
+  rows[1].beside = {{.own_memory_bytes_per_s = 8e9},
+                    {.own_memory_bytes_per_s = 12e9},
+                    {.own_memory_bytes_per_s = 4e9}};
+  EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].t_level_s, 1e-3);
+  rows[1].source = "another file";
+  EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].t_level_s, 400e-6) << "the ceiling";
+}
+
 TEST(Overlay, AboveTheMemoryBesideIsNotAboveTheCeiling) {
   // 8e6 bytes in 600 us; the probe beside says 800 us, the ceiling 400 us.
   std::vector<Benchmark> rows = {kernel(2e6, {{"DRAM", 8e6}}, 600e-6),
