@@ -33,12 +33,6 @@ bool cold_on_cpu(const ListedBenchmark& entry) {
   return entry.device == "cpu" && !entry.own && entry.name.find("/temp:cold") != std::string::npos;
 }
 
-/// A probe of the CPU's that can run here.
-bool cpu_probe(const ListedBenchmark& entry, int threads) {
-  return of_ceilings(entry) && entry.device == "cpu" && entry.threads == threads &&
-         entry.needs_missing.empty();
-}
-
 /// The name without its variant, fit for a file.
 std::string group_name(const ListedBenchmark& entry) {
   std::string name = entry.op;
@@ -99,7 +93,9 @@ std::vector<const ListedBenchmark*> peak_probes(const std::vector<ListedBenchmar
   };
   std::vector<const ListedBenchmark*> out;
   for (const ListedBenchmark& entry : listed) {
-    if (cpu_probe(entry, threads) && entry.op == "fma_peak" && computes_in(dtype_of(entry))) {
+    const bool can_run =
+        entry.device == "cpu" && entry.threads == threads && entry.needs_missing.empty();
+    if (of_ceilings(entry) && can_run && entry.op == "fma_peak" && computes_in(dtype_of(entry))) {
       out.push_back(&entry);
     }
   }

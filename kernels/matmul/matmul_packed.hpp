@@ -324,7 +324,7 @@ struct Packed {
     const std::int64_t passing = l.row_parts > 0 ? l.x_part : l.mc;  // panels of X, over one of Y
     return {.l1 = registers,
             .l2 = stays ? Tile{passing * kMr, kNr, l.kc} : registers,
-            .l3 = {(l.y_stays ? l.mc : passing) * kMr, l.nc * kNr, l.pass * l.kc},
+            .l3 = {passing * kMr, l.nc * kNr, l.pass * l.kc},
             .x_packed = sizeof(Xp),
             .y_packed = sizeof(Yp),
             .x_packs = greater(1, l.column_parts),
