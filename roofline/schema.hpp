@@ -113,8 +113,8 @@ inline constexpr Column kRooflineColumns[] = {
     {"achieved_bytes_per_s", "bytes/s", "bytes / time_s"},
     {"roof", "", "the ceilings row that limits this row: resource/level or dtype/operation/unit"},
     {"roof_flops_per_s", "FLOP/s",
-     "min(C, intensity x W) with this row's level; W of DRAM is the probe's that was measured "
-     "beside the row, where there is one"},
+     "min(C, intensity x W) with this row's level; W of DRAM is what the memory that its calls "
+     "read gave after each sample, or else a probe measured beside the row, where there is one"},
     {"ridge_intensity", "FLOP/byte", "C / W"},
     {"bound_by", "", "compute, launch or the level with the largest time, over all levels"},
     {"t_lower_s", "s",
