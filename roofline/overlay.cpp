@@ -302,7 +302,8 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
 }
 
 /// Bounds of programs from those of their parts; a program's points stand before its parts'. What a
-/// part does not move across a level takes no time there.
+/// part does not move across a level takes no time there. The sum may be beyond the time where no
+/// bound of the whole is.
 void add_up_parts(std::vector<Point>& points) {
   for (std::size_t first = 0; first < points.size();) {
     const Benchmark& program = *points[first].benchmark;
@@ -324,6 +325,9 @@ void add_up_parts(std::vector<Point>& points) {
       points[i].t_lower_s = lower;
       points[i].t_math_s = math;
       points[i].t_upper_s = math + points[i].t_level_s;
+      if (points[i].verdict == "ok" && points[i].time_s * (1 + kClockUncertainty) < lower) {
+        points[i].verdict = "impossible";
+      }
     }
     first = end;
   }

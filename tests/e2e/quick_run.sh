@@ -11,7 +11,11 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
 start=$SECONDS
-"$bin/roofline" run --quick --out "$out"
+# Its tables would bury what is wrong.
+if ! "$bin/roofline" run --quick --out "$out" >"$out/log" 2>&1; then
+  tail -n 40 "$out/log" >&2
+  exit 1
+fi
 echo "quick run: $((SECONDS - start)) s"
 
 mapfile -t folders < <(find "$out" -name machine.json -printf '%h\n')

@@ -132,6 +132,23 @@ TEST(ProgramRows, LackingSomethingAreRefused) {
   EXPECT_NE(refusal({step(8), cut}).find("benchmarks[1]"), std::string::npos);
 }
 
+TEST(Overlay, FlagsAProgramThatBeatsTheSumOfItsParts) {
+  const auto verdict = [](double milliseconds) {
+    json row = step(milliseconds);
+    row["label"] =
+        "device=cpu;exec_unit=simd-avx2;roof_dtype=f32;scope=program;parts=qkv attention;"
+        "part_qkv=matmul/avx2_packed/bf16/simd-avx2/f32;"
+        "part_attention=attention/avx2_int8/s8/simd-avx2/f32;";
+    row["flops_part_attention"] = 400000000;
+    row["flops"] = 500000000;
+    const BenchData data = read({row});
+    return overlay(data.benchmarks, ceilings()).front().verdict;
+  };
+  // As a whole 5 ms of arithmetic beside 6 ms of memory; part by part 5 ms of one, 4 of the other.
+  EXPECT_EQ(verdict(8), "impossible");
+  EXPECT_EQ(verdict(8.8), "ok");  // 2 % below their sum
+}
+
 TEST(Overlay, AddsUpTheBoundsOfParts) {
   const BenchData data = read({step(8)});
   const auto points = overlay(data.benchmarks, ceilings());
