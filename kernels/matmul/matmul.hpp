@@ -37,6 +37,8 @@ struct Tiles {
   std::int64_t x_packs = 1, y_packs = 1;  ///< how often all of it is packed: parts may do it each
   /// What is packed of an operand stays in L2: from beyond comes the source alone.
   bool x_stays = false, y_stays = false;
+  bool y_in_l1 = false;  ///< a panel of Y is used up before the next: to L2 goes the source alone
+  bool z_moved = false;  ///< Z is added up elsewhere within L2, and goes to its place at the end
   bool y_prepacked = false;  ///< the panels of Y are made before the call
 };
 
@@ -142,8 +144,10 @@ constexpr double tile_bytes(const Shape& s, const ElementBytes& e, const Tiles& 
 /// Z tiles m x n, tm tn (tk (e_x m k + e_y k n) + e_z m n), Z also read where K is split.
 constexpr LevelBytes tile_traffic(const Shape& s, const ElementBytes& e, const Tiles& t) {
   const double batch = static_cast<double>(s.batch);
-  return {batch * detail::tile_bytes(s, e, t, t.l1, true, true),
-          batch * detail::tile_bytes(s, e, t, t.l2, true, true),
+  const double moved =
+      t.z_moved ? 2.0 * e.z * static_cast<double>(s.m) * static_cast<double>(s.n) : 0;
+  return {batch * (detail::tile_bytes(s, e, t, t.l1, true, true) + moved),
+          batch * (detail::tile_bytes(s, e, t, t.l2, true, !t.y_in_l1) + moved),
           batch * detail::tile_bytes(s, e, t, t.l3, !t.x_stays, !t.y_stays), cost(s, e).bytes};
 }
 

@@ -325,7 +325,7 @@ struct Tiled {
   static void pack_panel(const Layout& l, const Y* y, std::int64_t p, std::int64_t depth,
                          Panel* out) {
     pack_panel(l, y, p, depth, out, kGroupBytes / sizeof(Panel),
-               [](const Y* from, std::int64_t ldy, Panel* to) { E::pack_y(from, ldy, to, to); });
+               [](const Y* from, std::int64_t ldy, Panel* to) { E::pack_y(from, ldy, to); });
   }
   static void hold_panel(const Layout& l, const Y* y, std::int64_t p, std::int64_t depth,
                          Held* out) {

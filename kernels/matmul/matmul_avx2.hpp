@@ -23,7 +23,7 @@ struct Int8Avx2 {
   static constexpr int kRows = 6, kVectors = 2, kLanes = 8, kGroup = 2, kChunk = 16, kHeader = 0;
 
   static V zero() { return _mm256_setzero_si256(); }
-  static V first(const Yp*, int) { return zero(); }
+  static V first(const Xp*, int) { return zero(); }
   static void load_y(const Yp* y, W (&w)[2]) {
     w[0] = widen(y);
     w[1] = widen(y + 16);
@@ -55,7 +55,7 @@ struct Int8Avx2 {
     w[0] = _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(a, b));
     w[1] = _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(a, b));
   }
-  static void pack_y(const Y* y, std::int64_t ldy, Yp*, Yp* out) {
+  static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {
     const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(y));
     const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(y + ldy));
     auto* to = reinterpret_cast<__m128i*>(out);

@@ -50,7 +50,7 @@ struct Int8Avx512 : Int32SumsAvx512 {
   using Yp = std::int8_t;
   static constexpr int kGroup = 2, kChunk = 32, kHeader = 0;
 
-  static V first(const Yp*, int) { return zero(); }
+  static V first(const Xp*, int) { return zero(); }
   static V widen(const std::int8_t* p) {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
@@ -73,7 +73,7 @@ struct Int8Avx512 : Int32SumsAvx512 {
     w[0] = _mm512_cvtepi8_epi16(left);
     w[1] = _mm512_cvtepi8_epi16(right);
   }
-  static void pack_y(const Y* y, std::int64_t ldy, Yp*, Yp* out) {
+  static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {
     __m256i left, right;
     interleave(y, y + ldy, left, right);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), left);

@@ -19,7 +19,7 @@ struct Bf16Engine {
   static constexpr int kRows = 14, kVectors = 2, kLanes = 16, kGroup = 2, kChunk = 32, kHeader = 0;
 
   static V zero() { return _mm512_setzero_ps(); }
-  static V first(const Yp*, int) { return zero(); }
+  static V first(const Xp*, int) { return zero(); }
   static V add(V a, V b) { return _mm512_add_ps(a, b); }
   static void load_y(const Yp* y, W (&w)[2]) {
     w[0] = _mm512_loadu_ps(y);
@@ -47,7 +47,7 @@ struct Bf16Engine {
     };
     return _mm512_inserti64x4(_mm512_castsi256_si512(sixteen(y)), sixteen(y + 16), 1);
   }
-  static void pack_y(const Y* y, std::int64_t ldy, Yp*, Yp* out) {
+  static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {
     const __m512i a = row(y), b = row(y + ldy);
     // Within each quarter: columns 0-3 and 4-7 as pairs; then the quarters in the columns' order.
     const __m512i low = _mm512_unpacklo_epi16(a, b), high = _mm512_unpackhi_epi16(a, b);

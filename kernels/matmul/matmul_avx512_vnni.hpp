@@ -6,48 +6,76 @@
 namespace kernels::matmul {
 namespace {
 
-/// vpdpbusd takes unsigned times signed: a signed X goes in as x + 128, and sum (x + 128) y = sum x
-/// y + 128 sum y. A panel of Y carries -128 sum y of its columns at its head, from which the sums
-/// start. Sums may wrap on the way: they are exact modulo 2^32, and the result fits.
+/// vpdpbusd takes unsigned times signed. Of two signed operands Y goes in as y + 128, and
+/// sum x (y + 128) = sum x y + 128 sum x: a panel of X carries -128 sum x of its rows at its head,
+/// from which the sums start. (The offset on the side of X costs a sum of every column of Y, which
+/// is the larger one where packing counts.) Sums may wrap on the way: they are exact modulo 2^32,
+/// and the result fits.
 template <class XT>
 struct Int8Vnni : Int32SumsAvx512 {
   using X = XT;
   using Y = std::int8_t;
-  using Xp = std::uint8_t;
+  using Xp = XT;
   using Yp = std::int8_t;
   static constexpr bool kSigned = std::is_signed_v<XT>;
-  static constexpr int kGroup = 4, kChunk = 64, kHeader = kSigned ? 128 : 0;
+  static constexpr int kGroup = 4, kChunk = 64, kHeader = kSigned ? 64 : 0;
 
-  static V first(const Yp* panel, int v) {
-    return kSigned ? _mm512_loadu_si512(panel + v * 64) : zero();
+  static V first(const Xp* header, int row) {
+    return kSigned ? broadcast_lane(header + row * 4) : zero();
   }
   static void load_y(const Yp* y, W (&w)[2]) {
     w[0] = _mm512_loadu_si512(y);
     w[1] = _mm512_loadu_si512(y + 64);
   }
   static V broadcast(const Xp* x) { return broadcast_lane(x); }
-  static V step(V acc, W y, V x) { return _mm512_dpbusd_epi32(acc, x, y); }
-  static void pack_x(const X* x, Xp* out) {
-    const __m512i values = _mm512_loadu_si512(x);
-    _mm512_storeu_si512(out, kSigned ? _mm512_xor_si512(values, _mm512_set1_epi8(-128)) : values);
+  static V step(V acc, W y, V x) {
+    return kSigned ? _mm512_dpbusd_epi32(acc, y, x) : _mm512_dpbusd_epi32(acc, x, y);
   }
-  static void pack_y(const Y* y, std::int64_t ldy, Yp* header, Yp* out) {
-    __m256i top[2], bottom[2];
-    interleave(y, y + ldy, top[0], top[1]);
-    interleave(y + 2 * ldy, y + 3 * ldy, bottom[0], bottom[1]);
+  static void pack_x(const X* x, Xp* out) { _mm512_storeu_si512(out, _mm512_loadu_si512(x)); }
+  static void pack_header(Xp* header, std::int64_t row, const Xp* x, std::int64_t chunks,
+                          std::int64_t apart) {
+    V sum = zero();
+    for (; chunks > 0; --chunks, x += apart)
+      sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_loadu_si512(x));
+    const std::int32_t offset = -128 * _mm512_reduce_add_epi32(sum);
+    __builtin_memcpy(header + row * 4, &offset, sizeof offset);
+  }
+  static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {
+    __m512i w[4];
+    for (int i = 0; i < 4; ++i) w[i] = _mm512_castsi256_si512(half(y + i * ldy));
+    weave(w);
+    for (int v = 0; v < 2; ++v) _mm512_storeu_si512(out + v * 64, w[v]);
+  }
+  static void pack_two(const Y* y, std::int64_t ldy, Yp* left, Yp* right) {
+    __m512i w[4];
+    for (int i = 0; i < 4; ++i) w[i] = _mm512_loadu_si512(y + i * ldy);
+    weave(w);
     for (int v = 0; v < 2; ++v) {
-      // Byte pairs of rows 0, 1 and of rows 2, 3 become fours.
-      const __m256i low = _mm256_unpacklo_epi16(top[v], bottom[v]);
-      const __m256i high = _mm256_unpackhi_epi16(top[v], bottom[v]);
-      const __m512i w =
-          _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_permute2x128_si256(low, high, 0x20)),
-                             _mm256_permute2x128_si256(low, high, 0x31), 1);
-      _mm512_storeu_si512(out + v * 64, w);
-      if constexpr (!kSigned) continue;
-      const __m512i excess = _mm512_dpbusd_epi32(_mm512_setzero_si512(), _mm512_set1_epi8(-128), w);
-      _mm512_storeu_si512(header + v * 64,
-                          _mm512_sub_epi32(_mm512_loadu_si512(header + v * 64), excess));
+      _mm512_storeu_si512(left + v * 64, w[v]);
+      _mm512_storeu_si512(right + v * 64, w[2 + v]);
     }
+  }
+
+ private:
+  static __m256i half(const Y* row) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row));
+  }
+  /// Four rows of 2 x 32 columns become 4 x 16 columns of fours. Unpacking leaves those in a vector
+  /// that are 16 bytes apart; so columns are spread out before.
+  static void weave(__m512i (&w)[4]) {
+    const __m512i spread = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    for (__m512i& row : w) {
+      if (kSigned) row = _mm512_xor_si512(row, _mm512_set1_epi8(-128));
+      row = _mm512_permutexvar_epi32(spread, row);
+    }
+    const __m512i top_low = _mm512_unpacklo_epi8(w[0], w[1]);
+    const __m512i top_high = _mm512_unpackhi_epi8(w[0], w[1]);
+    const __m512i bottom_low = _mm512_unpacklo_epi8(w[2], w[3]);
+    const __m512i bottom_high = _mm512_unpackhi_epi8(w[2], w[3]);
+    w[0] = _mm512_unpacklo_epi16(top_low, bottom_low);
+    w[1] = _mm512_unpackhi_epi16(top_low, bottom_low);
+    w[2] = _mm512_unpacklo_epi16(top_high, bottom_high);
+    w[3] = _mm512_unpackhi_epi16(top_high, bottom_high);
   }
 };
 

@@ -9,10 +9,12 @@
 //   accumulate(acc, w, x)      optional: step() into acc's own register
 //   put(z, acc, add, scales, column)   to Z, times scales[column...] where given
 //   pack_x(x, out)             kChunk steps of one row
-//   pack_y(y, ldy, header, out)   one group of kGroup rows; a panel of Y begins with kHeader
-//   elements,
-//                              zero at first, that the engine may fill as it packs
-//   first(panel, v)            vector v of the sums' first value, from the header of a panel of Y
+//   pack_y(y, ldy, out)        one group of kGroup rows
+//   pack_two(y, ldy, left, right)   optional: the same of two panels side by side
+//   first(panel, r)            what the sums of row r of a panel of X start from, told by its head
+//                              of kHeader elements
+//   pack_header(panel, r, x, chunks, apart)   where kHeader > 0: what first() is to tell of row r,
+//                              packed from x on in `chunks` chunks `apart` elements apart
 #pragma once
 
 #include <cstdint>
@@ -47,7 +49,7 @@ struct FloatEngine {
   static constexpr int kChunk = F::kWidth > 8 ? F::kWidth : 8, kHeader = 0;
 
   static V zero() { return F::zero(); }
-  static V first(const Yp*, int) { return zero(); }
+  static V first(const Xp*, int) { return zero(); }
   static void load_y(const Yp* y, W (&w)[Vectors]) {
     if constexpr (std::is_same_v<Yp, bf16>)
       F::load_even_odd(y, w[0], w[1]);
@@ -72,7 +74,7 @@ struct FloatEngine {
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) w[v] = F::load(y + v * kLanes);
   }
-  static void pack_y(const Y* y, std::int64_t, Yp*, Yp* out) {
+  static void pack_y(const Y* y, std::int64_t, Yp* out) {
     if constexpr (std::is_same_v<Y, bf16>) {
       // In the order in which load_even_odd finds the left half in the even places. As whole words,
       // so that the compiler sees vectors in it.

@@ -20,7 +20,7 @@ struct Int32SumsNeon {
   static constexpr int kRows = 12, kVectors = 2, kLanes = 4, kHeader = 0;
 
   static V zero() { return vdupq_n_s32(0); }
-  static V first(const Yp*, int) { return zero(); }
+  static V first(const Xp*, int) { return zero(); }
   static V add(V a, V b) { return vaddq_s32(a, b); }
   static V load_sums(const Z* z) { return vld1q_s32(z); }
   static void put(Z* z, V acc, bool accumulate, const float*, int) {
@@ -49,7 +49,7 @@ struct Int8Neon : Int32SumsNeon {
     return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(x)));
   }
   static void pack_x(const X* x, Xp* out) { vst1q_s16(out, widen(x)); }
-  static void pack_y(const Y* y, std::int64_t, Yp*, Yp* out) { vst1_s8(out, vld1_s8(y)); }
+  static void pack_y(const Y* y, std::int64_t, Yp* out) { vst1_s8(out, vld1_s8(y)); }
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ struct Bf16NeonEngine {
   static constexpr int kRows = 12, kVectors = 2, kLanes = 4, kGroup = 2, kChunk = 8, kHeader = 0;
 
   static V zero() { return vdupq_n_f32(0); }
-  static V first(const Yp*, int) { return zero(); }
+  static V first(const Xp*, int) { return zero(); }
   static V add(V a, V b) { return vaddq_f32(a, b); }
   static void load_y(const Yp* y, W (&w)[2]) {
     w[0] = NeonBf16::BF16::load(y);
@@ -49,7 +49,7 @@ struct Bf16NeonEngine {
     };
     return vcombine_u16(upper(y), upper(y + 4));
   }
-  static void pack_y(const Y* y, std::int64_t ldy, Yp*, Yp* out) {
+  static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {
     vst2q_u16(reinterpret_cast<std::uint16_t*>(out), {{row(y), row(y + ldy)}});
   }
 };

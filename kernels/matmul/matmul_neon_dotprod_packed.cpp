@@ -25,7 +25,7 @@ struct Int8Dotprod : Int32SumsNeon {
   }
   static V step(V acc, W y, W x) { return vdotq_s32(acc, y, x); }
   static void pack_x(const X* x, Xp* out) { vst1q_s8(out, vld1q_s8(x)); }
-  static void pack_y(const Y* y, std::int64_t ldy, Yp*, Yp* out) {
+  static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {
     vst4_s8(out, {{vld1_s8(y), vld1_s8(y + ldy), vld1_s8(y + 2 * ldy), vld1_s8(y + 3 * ldy)}});
   }
 };

@@ -78,6 +78,14 @@ TEST(MatmulTraffic, FollowsTheTilesOfEachLevel) {
   held.y_prepacked = true;
   EXPECT_EQ(tile_traffic({.m = 12, .n = 32, .k = 10}, {2, 1, 4}, held).l3,
             parts.l3 + (4 - 1) * 320 * 2);
+  // Panels of Y that are used up while L1 has them: across L2's edge Y comes once a row of tiles,
+  // as it lies. Sums that are moved to Z at the end are read and written once more, within L2.
+  Tiles in_turns = own;
+  in_turns.y_in_l1 = in_turns.z_moved = true;
+  const LevelBytes turns = tile_traffic({.m = 12, .n = 32, .k = 10}, {2, 1, 4}, in_turns);
+  EXPECT_EQ(turns.l1, parts.l1 + 2 * 1536);
+  EXPECT_EQ(turns.l2, 960 + 320 * 2 + 4608 + (2 + 4) * 120 * 3 + 2 * 1536);
+  EXPECT_EQ(turns.l3, parts.l3);
   // A ragged edge loads a whole further tile's worth of the other operand.
   EXPECT_EQ(tile_traffic({.m = 13, .n = 32, .k = 10}, {4, 4, 4}, {.l1 = {6, 16, 10}}).l1,
             4 * 130 * 2 + 4 * 320 * 3 + 4 * 416);

@@ -40,14 +40,18 @@ TEST_P(EveryKernel, KeepsItsTrafficInOrder) {
   const Operation& operation = operation_of(kernel);
   for (const Case& c : operation.test_cases()) {
     if (!operation.supports(kernel, c)) continue;
-    const LevelBytes t = operation.bind(kernel, c, kCaches)->traffic();
+    const auto problem = operation.bind(kernel, c, kCaches);
+    const LevelBytes t = problem->traffic();
+    // What a kernel's blocks do to the caches may be unknown; what memory must deliver is not.
+    const bool from_memory = problem->working_set_bytes() > static_cast<double>(kCaches.l3);
     const double levels[] = {t.l1, t.l2, t.l3, t.dram};
     bool ended = false;
-    for (const double bytes : levels) {
+    for (const double& bytes : levels) {
       if (std::isnan(bytes)) {
         ended = true;
       } else {
-        EXPECT_FALSE(ended) << c.name() << ": bytes behind the level that holds the set";
+        EXPECT_TRUE(!ended || (&bytes == &levels[3] && from_memory))
+            << c.name() << ": bytes behind the level that holds the set";
         EXPECT_GT(bytes, 0) << c.name();
       }
     }

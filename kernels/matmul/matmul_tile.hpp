@@ -1,0 +1,161 @@
+// The register tile of the packed matmul, over an engine (matmul_engine.hpp): all products of one
+// panel of X and one of Y.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "kernels/matmul/matmul_engine.hpp"
+
+namespace kernels::matmul {
+namespace {
+
+constexpr std::int64_t kLine = 64;
+
+/// Memory that is needed next, asked for while a tile is computed: for each kChunk steps so many
+/// rows, `apart` bytes from one to the next, of so many lines each. Of several panels side by side,
+/// those of each.
+struct Ahead {
+  const std::byte* at = nullptr;
+  std::int64_t rows = 0, apart = kLine, lines = 1;
+
+  void ask_for(std::int64_t row, std::int64_t panel_bytes) const {
+    for (std::int64_t line = 0; line < lines; ++line)
+      __builtin_prefetch(at + row * apart + line * kLine + panel_bytes, 0, 2);
+  }
+};
+
+/// P tiles side by side, each R rows by the engine's nr columns; `groups` groups of K. Panels of Y
+/// lie `panel` elements apart; `width` columns of the last one count, all of the others.
+/// `accumulate`: adds to Z.
+template <class E, int R, int P>
+[[gnu::noinline]] void tile(std::int64_t groups, const typename E::Xp* x, const typename E::Yp* y,
+                            std::int64_t panel, typename E::Z* z, std::int64_t ldz,
+                            std::int64_t width, bool accumulate, const float* scales,
+                            Ahead ahead) noexcept {
+  using V = typename E::V;
+  constexpr int kSteps = E::kChunk / E::kGroup, kNr = E::kVectors * E::kLanes;
+  // A low tile has too few sums to hide the latency of a multiply-add: it keeps several of each.
+  constexpr int kSums = P * R * E::kVectors, kSets = kSums >= 8 ? 1 : kSums >= 4 ? 2 : 4;
+  // A low tile asks for many lines a chunk, of which dozens at once wait for each other: a fourth
+  // at a time is 9 to 15 % faster at M = 1, cold, on a Xeon with AMX.
+  constexpr int kAsks = R <= 4 ? 4 : 1;
+  constexpr int kLineEntries = kLine / sizeof(typename E::Z),
+                kZLines = P * kNr > kLineEntries ? P * kNr / kLineEntries : 1;
+  int z_row = 0, z_line = 0;
+  const auto ask_for_z = [&] {
+    if (z_row == R) return;
+    __builtin_prefetch(z + z_row * ldz + z_line * kLineEntries, 1);
+    if (++z_line == kZLines) z_line = 0, ++z_row;
+  };
+  V acc[kSets][P][R][E::kVectors];
+#pragma GCC unroll 4
+  for (int s = 0; s < kSets; ++s)
+#pragma GCC unroll 4
+    for (int p = 0; p < P; ++p)
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < E::kVectors; ++v) acc[s][p][r][v] = s == 0 ? E::first(x, r) : E::zero();
+  x += E::kHeader;
+  // Sums and vectors of Y are pinned: left alone, GCC moves the loads of the unrolled steps up
+  // until it runs out of registers and spills sums.
+  const auto step = [&](int s, const typename E::Xp* xs, const typename E::Yp* ys)
+      __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int p = 0; p < P; ++p) {
+      typename E::W w[E::kVectors];
+      E::load_y(ys + p * panel, w);
+#pragma GCC unroll 4
+      for (int v = 0; v < E::kVectors; ++v) opaque(w[v]);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const auto b = E::broadcast(xs + r * E::kChunk);
+#pragma GCC unroll 4
+        for (int v = 0; v < E::kVectors; ++v) {
+          if constexpr (requires { E::accumulate(acc[s][p][r][v], w[v], b); }) {
+            E::accumulate(acc[s][p][r][v], w[v], b);
+          } else {
+            acc[s][p][r][v] = E::step(acc[s][p][r][v], w[v], b);
+            opaque(acc[s][p][r][v]);
+          }
+        }
+      }
+    }
+  };
+  for (; groups >= kSteps; groups -= kSteps) {
+    ask_for_z();
+    ask_for_z();
+    std::int64_t row = 0;
+#pragma GCC unroll 8
+    for (int ask = 0; ask < kAsks; ++ask) {
+      for (; row < ahead.rows * (ask + 1) / kAsks; ++row)
+#pragma GCC unroll 4
+        for (int p = 0; p < P; ++p)
+          ahead.ask_for(row, p * panel * std::int64_t{sizeof(typename E::Yp)});
+#pragma GCC unroll 8
+      for (int g = ask * kSteps / kAsks; g < (ask + 1) * kSteps / kAsks; ++g)
+        step(g % kSets, x + g * E::kGroup, y + g * kNr * E::kGroup);
+    }
+    ahead.at += ahead.rows * ahead.apart;
+    x += R * E::kChunk;
+    y += kSteps * kNr * E::kGroup;
+  }
+  for (; groups > 0; --groups, x += E::kGroup, y += kNr * E::kGroup) step(0, x, y);
+#pragma GCC unroll 4
+  for (int s = 1; s < kSets; ++s)
+#pragma GCC unroll 4
+    for (int p = 0; p < P; ++p)
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < E::kVectors; ++v)
+          acc[0][p][r][v] = E::add(acc[0][p][r][v], acc[s][p][r][v]);
+
+  if (width == kNr) {
+    const auto put = [&](auto added, const float* with) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+      for (int p = 0; p < P; ++p)
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+          for (int v = 0; v < E::kVectors; ++v)
+            E::put(z + r * ldz + p * kNr + v * E::kLanes, acc[0][p][r][v], added(), with,
+                   p * kNr + v * E::kLanes);
+    };
+    if (scales != nullptr)
+      accumulate ? put(std::true_type(), scales) : put(std::false_type(), scales);
+    else
+      accumulate ? put(std::true_type(), nullptr) : put(std::false_type(), nullptr);
+  } else if constexpr (P == 1) {
+    alignas(64) typename E::Z out[kNr];
+    float edge_scales[kNr];
+    for (std::int64_t j = 0; scales != nullptr && j < kNr; ++j)
+      edge_scales[j] = j < width ? scales[j] : 0.0f;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < E::kVectors; ++v)
+        E::put(out + v * E::kLanes, acc[0][0][r][v], false,
+               scales != nullptr ? edge_scales : nullptr, v * E::kLanes);
+      typename E::Z* to = z + r * ldz;
+      for (std::int64_t j = 0; j < width; ++j) to[j] = accumulate ? to[j] + out[j] : out[j];
+    }
+  }
+}
+
+template <class E>
+using TileFunction = void (*)(std::int64_t, const typename E::Xp*, const typename E::Yp*,
+                              std::int64_t, typename E::Z*, std::int64_t, std::int64_t, bool,
+                              const float*, Ahead) noexcept;
+
+template <class E, int R>
+constexpr TileFunction<E> pick_tile(std::int64_t rows) {
+  if constexpr (R == 1)
+    return tile<E, 1, 1>;
+  else
+    return rows == R ? tile<E, R, 1> : pick_tile<E, R - 1>(rows);
+}
+
+}  // namespace
+}  // namespace kernels::matmul
