@@ -53,6 +53,7 @@ struct Benchmark {
   std::vector<double> lived_times_s;  ///< all samples, in the order of the rows
   std::vector<Surroundings> beside;   ///< of each of lived_times_s
   std::vector<bool> quiet_at;         ///< which of them are quiet; set by set_disturbed_apart()
+  std::vector<bool> own_cores_at;     ///< which are, whatever the memory was then
   std::size_t quiet_samples = 0;      ///< how many of them
   double flops = 0, bytes = 0;        ///< per call; not both zero but for launch, which has no work
   std::vector<std::pair<std::string, double>> level_bytes;    ///< inner levels first; never empty

@@ -18,6 +18,11 @@ double upper_decile(std::vector<double> values) {
   return *at;
 }
 
+bool same_memory(const Surroundings& a, const Surroundings& b) {
+  return std::fabs(a.memory_bytes_per_s - b.memory_bytes_per_s) <
+         kSameMemory * std::fmax(a.memory_bytes_per_s, b.memory_bytes_per_s);
+}
+
 bool below(double value, double share, double reference) { return value < share * reference; }
 
 }  // namespace
@@ -43,14 +48,16 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
     const double clock = upper_decile(clocks);
     std::vector<double> quiet;
     row.quiet_at.assign(row.beside.size(), false);
+    row.own_cores_at = row.quiet_at;
     for (std::size_t i = 0; i < row.beside.size(); ++i) {
       const Surroundings& beside = row.beside[i];
       if (beside.cpu_wait > kQuietWait || below(beside.issue_per_cycle, kQuietIssue, issue) ||
           below(beside.dispatch_per_cycle, quiet_dispatch(row.threads), dispatch) ||
-          below(beside.clock_hz, kQuietClock, clock) ||
-          below(beside.memory_bytes_per_s, kQuietMemory, memory[row.threads])) {
+          below(beside.clock_hz, kQuietClock, clock)) {
         continue;
       }
+      row.own_cores_at[i] = true;
+      if (below(beside.memory_bytes_per_s, kQuietMemory, memory[row.threads])) continue;
       row.quiet_at[i] = true;
       quiet.push_back(row.lived_times_s[i]);
     }
@@ -79,7 +86,9 @@ std::vector<double> paired_ratios(const Benchmark& row, const Benchmark& other) 
   const auto lived = lived_ratios(row, other);
   std::vector<double> ratios;
   for (std::size_t i = 0; i < lived.size(); ++i) {
-    if (row.quiet_at[i] && other.quiet_at[i]) ratios.push_back(lived[i]);
+    if ((row.quiet_at[i] && other.quiet_at[i]) || (row.own_cores_at[i] && other.own_cores_at[i] &&
+                                                   same_memory(row.beside[i], other.beside[i])))
+      ratios.push_back(lived[i]);
   }
   if (ratios.size() < std::min(kFewestQuiet, lived.size())) ratios.clear();
   return ratios;

@@ -128,7 +128,8 @@ inline constexpr Column kRooflineColumns[] = {
     {"peer", "", "the fastest library on the same work"},
     {"peer_ratio", "1",
      "its time / this one's, median over the pairs of samples, neighbours in time, that are both "
-     "quiet; above 1 this one is faster; empty with fewer than 3 pairs"},
+     "quiet, or but for the memory, of which both had the same within 15 %; above 1 this one is "
+     "faster; empty with fewer than 3 pairs"},
     {"verdict", "",
      "ok; not-quiet: too few samples in quiet moments, so all of them count; samples-disagree: "
      "they lie 15 % off their median; clock-moved: by 10 % between samples, or against the peak's; "

@@ -132,6 +132,19 @@ TEST(Quiet, ARatioIsOfPairsThatAreBothQuiet) {
   EXPECT_TRUE(std::isnan(paired_ratio(rows[0], rows[1]))) << "two pairs are too few";
 }
 
+TEST(Quiet, ARatioIsAlsoOfPairsThatHadTheSameLittleMemory) {
+  constexpr Surroundings kWide{3 * kGHz, 2, 5, 0, 60e9}, kNarrow{3 * kGHz, 2, 5, 0, 35e9},
+      kNearly{3 * kGHz, 2, 5, 0, 38e9}, kSharedToo{3 * kGHz, 1, 5, 0, 35e9};
+  std::vector<Benchmark> rows = {
+      row({kNarrow, kNarrow, kNarrow, kNarrow, kSharedToo, kWide, kWide}),
+      row({kNarrow, kNearly, kNearly, kWide, kSharedToo, kWide, kNarrow})};
+  for (double& time : rows[1].lived_times_s) time *= 3;
+  for (const std::size_t i : {3, 4, 6}) rows[1].lived_times_s[i] = 1000;  // not to be compared
+  set_disturbed_apart(rows);
+  EXPECT_EQ(rows[0].quiet_samples, 2u);
+  EXPECT_EQ(paired_ratios(rows[0], rows[1]), (std::vector<double>{3, 3, 3, 3}));
+}
+
 TEST(Quiet, WithoutWindowsARatioIsOfTheMedians) {
   std::vector<Benchmark> rows = {row({{}, {}, {}}), row({{}, {}, {}, {}, {}})};
   set_disturbed_apart(rows);
