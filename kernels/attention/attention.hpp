@@ -36,6 +36,7 @@ struct Args {
   std::int64_t chunk_tokens;       ///< of one piece of work, in the rungs that split the context
   float* scratch;                  ///< scratch_floats()
   int threads;
+  std::int64_t l1_bytes = 0;  ///< of a core's first cache; 0: not known
 };
 
 /// One variant; null where it does not do the dtype. Inputs are finite, context >= 1, heads a

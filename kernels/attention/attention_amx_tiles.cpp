@@ -125,11 +125,11 @@ struct Bf16 {
 
 /// Tiles: 0 sums of 16 tokens' scores; 1 keys, or values; 2 to 5 queries; 6 weights; 7 sums of
 /// values.
-template <class E, class F, class T, int G, int H, bool kPrefetch>
-class TileGroup : public Group<F, T, G, H, kPrefetch, Amx::kRowBytes / sizeof(T), Amx::kRows> {
+template <class E, class F, class T, int G, int H, Ask kAsk>
+class TileGroup : public Group<F, T, G, H, kAsk, Amx::kRowBytes / sizeof(T), Amx::kRows> {
   static constexpr int kRowBytes = Amx::kRowBytes, kRows = Amx::kRows;
   static constexpr int kBlock = kRowBytes / sizeof(T);  ///< tokens that a row of weights holds
-  using Base = Group<F, T, G, H, kPrefetch, kBlock, kRows>;
+  using Base = Group<F, T, G, H, kAsk, kBlock, kRows>;
   using Base::a_, Base::p_, Base::q_, Base::acc_, Base::rescale_, Base::next_rows_;
   static constexpr int kParts = H / kBlock;        ///< tiles of keys across head_dim
   static constexpr int kColumns = 2 * G;           ///< of queries, and rows of weights
@@ -216,7 +216,7 @@ class TileGroup : public Group<F, T, G, H, kPrefetch, Amx::kRowBytes / sizeof(T)
   /// dozen, they and all that misses L1 wait for each other (int8: 38 against 49 GB/s).
   template <int begin, int end>
   void ask(int done, int of) {
-    if constexpr (kPrefetch)
+    if constexpr (Base::kAsks)
       for (const int to = kBlock * (begin * of + (end - begin) * done) / (64 * of); asked_ < to;
            ++asked_) {
         const std::int64_t row =
@@ -393,10 +393,10 @@ class TileGroup : public Group<F, T, G, H, kPrefetch, Amx::kRowBytes / sizeof(T)
   alignas(64) float q_step_[16], p_step_[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 };
 
-template <class F, class T, int G, int H, bool kPrefetch>
-using Int8Group = TileGroup<Int8, F, T, G, H, kPrefetch>;
-template <class F, class T, int G, int H, bool kPrefetch>
-using Bf16Group = TileGroup<Bf16, F, T, G, H, kPrefetch>;
+template <class F, class T, int G, int H, Ask kAsk>
+using Int8Group = TileGroup<Int8, F, T, G, H, kAsk>;
+template <class F, class T, int G, int H, Ask kAsk>
+using Bf16Group = TileGroup<Bf16, F, T, G, H, kAsk>;
 
 }  // namespace
 

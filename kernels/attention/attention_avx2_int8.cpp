@@ -91,8 +91,8 @@ struct Words {
   }
 };
 
-template <class F, class T, int G, int H, bool kPrefetch>
-using Avx2Group = IntegerGroup<Words, F, T, G, H, kPrefetch>;
+template <class F, class T, int G, int H, Ask kAsk>
+using Avx2Group = IntegerGroup<Words, F, T, G, H, kAsk>;
 
 }  // namespace
 

@@ -74,8 +74,8 @@ struct Words {
   }
 };
 
-template <class F, class T, int G, int H, bool kPrefetch>
-using Avx512Group = IntegerGroup<Words, F, T, G, H, kPrefetch>;
+template <class F, class T, int G, int H, Ask kAsk>
+using Avx512Group = IntegerGroup<Words, F, T, G, H, kAsk>;
 
 }  // namespace
 

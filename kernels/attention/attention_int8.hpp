@@ -23,9 +23,9 @@ constexpr float kLargest = 32767;
 
 /// Lanes hold at most head_dim / kWidth (scores) and kBlock / 2 (values) sums of two products of
 /// 2^15 x 2^8, below 2^31.
-template <class Words, class F, class T, int G, int H, bool kPrefetch>
-class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
-  using Base = Group<F, T, G, H, kPrefetch>;
+template <class Words, class F, class T, int G, int H, Ask kAsk>
+class IntegerGroup : public Group<F, T, G, H, kAsk> {
+  using Base = Group<F, T, G, H, kAsk>;
   using Base::a_, Base::p_, Base::q_, Base::acc_, Base::rescale_, Base::next_rows_;
   using V = typename Words::V;
   static constexpr int kBlock = kBlockTokens<T, H>, kWidth = Words::kWidth;
@@ -48,7 +48,7 @@ class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
     for (int t = 0; t < count; t += kTokens) {
       const std::int8_t* k[kTokens];
       for (int i = 0; i < kTokens; ++i) k[i] = a_.k + rows[lesser(t + i, count - 1)] * H;
-      if constexpr (kPrefetch) this->prefetch_rows(a_.k, t, lesser(t + kTokens, count));
+      if constexpr (Base::kAsks) this->prefetch_rows(a_.k, t, lesser(t + kTokens, count));
       for (int g = 0; g < G; g += kHeads) score_tile(k, integer_q_ + g * H, p_ + t * G + g);
     }
     this->prefetch_scales(a_.k_scale, count);
@@ -70,7 +70,8 @@ class IntegerGroup : public Group<F, T, G, H, kPrefetch> {
     constexpr int kColumns = kWidth * kVectors;
     for (int d = 0; d < H; d += kColumns)
       for (int g = 0; g < G; g += kHeads)
-        value_tile(a_.v + d, at, kPrefetch && g == 0 && d % Base::kLine == 0 ? next_rows_ : nullptr,
+        value_tile(a_.v + d, at,
+                   Base::kAsks && g == 0 && d % Base::kLine == 0 ? next_rows_ : nullptr,
                    (count + 1) / 2, integer_p_ + g, rescale_ + g, p_step_ + g, p_bias_ + g,
                    acc_ + g * H + d);
     this->prefetch_scales(a_.v_scale, count);

@@ -210,7 +210,8 @@ class Attention final : public Problem {
             .out = out_.data(),
             .chunk_tokens = chunk_tokens(s, case_.threads),
             .scratch = scratch_.data(),
-            .threads = case_.threads};
+            .threads = case_.threads,
+            .l1_bytes = caches_.l1d};
   }
 
   /// One head in double. Empty when right.

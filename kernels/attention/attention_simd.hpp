@@ -66,10 +66,16 @@ template <class T, int H>
 constexpr int kBlockTokens = greater(16,
                                      lesser(64, 8 * 1024 / (2 * H * static_cast<int>(sizeof(T)))));
 
+/// Where the next block of the cache is asked for while this one is worked on. Into L1, two blocks
+/// of four streams take up to eight lines of a set, and an L1 of eight ways (32 KB) drops what it
+/// has asked for: on four cores of Zen 4, cold, into L2 by two streams is 1.4 to 1.9 times as fast
+/// (one core, fp32: 1.8); with one stream or eight, or blocks twice as long, no faster than with
+/// two. A Xeon with 48 KB is up to a fifth slower with L2.
+enum class Ask { nothing, into_l1, into_l2 };
+
 /// `G` query heads (a power of two up to 8) on one kv head of `H` dimensions, `kBlock` tokens at a
 /// time, of which `kRun` lie one after the other.
-template <class F, class T, int G, int H, bool kPrefetch, int kBlock = kBlockTokens<T, H>,
-          int kRun = 1>
+template <class F, class T, int G, int H, Ask kAsk, int kBlock = kBlockTokens<T, H>, int kRun = 1>
 class Group {
  protected:
   using V = typename F::V;
@@ -85,7 +91,8 @@ class Group {
   /// prefetchers busy, which stop at the end of a page. Tuned on a Xeon with AMX. On Zen 3 int8 was
   /// a third slower with four than with one, when scales were asked for of the first part only;
   /// that has not been timed again.
-  static constexpr int kStreams = lesser(4, kBlock / kRun);
+  static constexpr int kStreams = lesser(kAsk == Ask::into_l2 ? 2 : 4, kBlock / kRun);
+  static constexpr bool kAsks = kAsk != Ask::nothing;
   static constexpr bool kScaled = std::is_same_v<T, std::int8_t>;
   static constexpr int kLine = 64 / static_cast<int>(sizeof(T));  ///< elements of a line of cache
   static_assert(kBlock * G % kLanes == 0 && H % (kPairs * kPair) == 0);
@@ -198,19 +205,20 @@ class Group {
     Stream streams_[kStreams];
   };
 
-  /// Asks for `n` elements of a row of the next block. Tried and left: two blocks ahead, or into L2
-  /// (no gain to a fifth slower); this block's values during its scores (a tenth to a half slower);
+  /// Asks for `n` elements of a row of the next block. Tried and left: two blocks ahead (no gain to
+  /// a fifth slower); this block's values during its scores (a tenth to a half slower);
   /// keys a line at a time between the loads of a score tile (no gain to an eighth slower); blocks
   /// of 16 or 32 KB (bf16 a tenth to a third slower on Zen 3, int8 a tenth on a Xeon with AMX).
   template <int n>
   static void prefetch(const T* row) {
-    for (int at = 0; at < n; at += kLine) __builtin_prefetch(row + at, 0, 3);
+    for (int at = 0; at < n; at += kLine)
+      __builtin_prefetch(row + at, 0, kAsk == Ask::into_l2 ? 2 : 3);
   }
   void prefetch_rows(const T* pool, int from, int to) const {
     for (int i = from; i < to; ++i) prefetch<H>(pool + next_rows_[i] * H);
   }
   void prefetch_scales(const float* scales, int count) const {
-    if constexpr (kPrefetch && kScaled)
+    if constexpr (kAsks && kScaled)
       for (int i = 0; i < lesser(kStreams * kRun, count); i += kRun)
         __builtin_prefetch(scales + next_rows_[i], 0, 3);
   }
@@ -220,7 +228,7 @@ class Group {
     for (int t = 0; t < count; t += kTokens) {
       const T* k[kTokens];
       for (int i = 0; i < kTokens; ++i) k[i] = a_.k + rows[lesser(t + i, count - 1)] * H;
-      if constexpr (kPrefetch) prefetch_rows(a_.k, t, lesser(t + kTokens, count));
+      if constexpr (kAsks) prefetch_rows(a_.k, t, lesser(t + kTokens, count));
       for (int g = 0; g < G; g += kHeads) score_tile(k, q_ + g * H, p_ + t * G + g);
     }
     prefetch_scales(a_.k_scale, count);
@@ -365,8 +373,8 @@ class Group {
     constexpr int kColumns = kPairs * kPair;
     for (int d = 0; d < H; d += kColumns)
       for (int g = 0; g < G; g += kHeads)
-        value_tile(a_.v + d, rows, kPrefetch && g == 0 && d % kLine == 0 ? next_rows_ : nullptr,
-                   count, p_ + g, rescale_ + g, acc_ + g * H + d);
+        value_tile(a_.v + d, rows, kAsks && g == 0 && d % kLine == 0 ? next_rows_ : nullptr, count,
+                   p_ + g, rescale_ + g, acc_ + g * H + d);
     prefetch_scales(a_.v_scale, count);
   }
 
@@ -438,7 +446,7 @@ void attend_by_head(const Args<T>& a) {
   with_tiles(1, a.head_dim, [&]<int G, int H>() {
 #pragma omp parallel for num_threads(a.threads)
     for (std::int64_t head = 0; head < a.batch * a.heads; ++head) {
-      Group<F, T, 1, H, false> group(a, a.q + head * H, 1);
+      Group<F, T, 1, H, Ask::nothing> group(a, a.q + head * H, 1);
       group.attend(head / a.heads, head % a.heads / (a.heads / a.kv_heads), 0, a.context);
       group.finish(a.out + head * H);
     }
@@ -452,7 +460,7 @@ void attend_by_group(const Args<T>& a) {
   with_tiles(heads, a.head_dim, [&]<int G, int H>() {
 #pragma omp parallel for num_threads(a.threads)
     for (std::int64_t item = 0; item < a.batch * a.kv_heads; ++item) {
-      Group<F, T, G, H, false> group(a, a.q + item * heads * H, static_cast<int>(heads));
+      Group<F, T, G, H, Ask::nothing> group(a, a.q + item * heads * H, static_cast<int>(heads));
       group.attend(item / a.kv_heads, item % a.kv_heads, 0, a.context);
       group.finish(a.out + item * heads * H);
     }
@@ -506,11 +514,14 @@ void attend_piece(const Args<T>& a, std::int64_t item, std::int64_t chunk, std::
     group.finish_partial(a.scratch + (first * chunks + chunk) * partial, chunks * partial);
 }
 
-template <class F, class T, int G, int H, bool kPrefetch>
-using SimdGroup = Group<F, T, G, H, kPrefetch>;
+/// An L1 of eight ways: a way is a page, so that the address within it names the set.
+constexpr std::int64_t kEightWays = 8 * 4096;
+
+template <class F, class T, int G, int H, Ask kAsk>
+using SimdGroup = Group<F, T, G, H, kAsk>;
 
 /// Chunks of the context as well, taken by whichever thread is free, with software prefetch.
-template <class F, class T, template <class, class, int, int, bool> class Heads = SimdGroup>
+template <class F, class T, template <class, class, int, int, Ask> class Heads = SimdGroup>
 void attend_split(const Args<T>& a) {
   const std::int64_t chunks = (a.context + a.chunk_tokens - 1) / a.chunk_tokens;
   with_tiles(a.heads / a.kv_heads, a.head_dim, [&]<int G, int H>() {
@@ -518,11 +529,14 @@ void attend_split(const Args<T>& a) {
     {
 #pragma omp for schedule(guided)
       for (std::int64_t piece = 0; piece < a.batch * a.kv_heads * chunks; ++piece) {
+        const std::int64_t item = piece / chunks, chunk = piece % chunks;
+        constexpr Ask kInOrder = kLeaveToHardware<T, G> ? Ask::nothing : Ask::into_l1;
         if (kLeaveToHardware<T, G> && a.table == nullptr)
-          attend_piece<Heads<F, T, G, H, !kLeaveToHardware<T, G>>>(a, piece / chunks,
-                                                                   piece % chunks, chunks);
+          attend_piece<Heads<F, T, G, H, kInOrder>>(a, item, chunk, chunks);
+        else if (a.l1_bytes > kEightWays)
+          attend_piece<Heads<F, T, G, H, Ask::into_l1>>(a, item, chunk, chunks);
         else
-          attend_piece<Heads<F, T, G, H, true>>(a, piece / chunks, piece % chunks, chunks);
+          attend_piece<Heads<F, T, G, H, Ask::into_l2>>(a, item, chunk, chunks);
       }
       if (chunks > 1) {
 #pragma omp for nowait

@@ -51,7 +51,7 @@ class Stack {
   };
 
   Stack(const Shape& s, const Calls<W, C>& calls, const Caches& caches, int threads)
-      : shape_(s), calls_(calls), threads_(threads) {
+      : shape_(s), calls_(calls), threads_(threads), l1_bytes_(caches.l1d) {
     std::int64_t workspace = 0;
     for (const Stage stage : {kQkv, kOut, kMlpUp, kMlpDown, kHead}) {
       matmul::Plan& plan = plans_[stage];
@@ -312,12 +312,14 @@ class Stack {
                    .out = attended.data(),
                    .chunk_tokens = attention::chunk_tokens(attention_shape(), threads_),
                    .scratch = scratch_.data(),
-                   .threads = threads_});
+                   .threads = threads_,
+                   .l1_bytes = l1_bytes_});
   }
 
   Shape shape_;
   Calls<W, C> calls_;
   int threads_;
+  std::int64_t l1_bytes_;
   std::array<matmul::Plan, kStages> plans_;
   Buffer<std::byte> workspace_;
   std::vector<Layer> layers_;

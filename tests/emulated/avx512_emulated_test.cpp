@@ -19,9 +19,10 @@ std::vector<KernelInfo> avx512_kernels() {
   return found;
 }
 
-/// Cache sizes that small test cases overflow at every level, so that blocking has edges.
+/// Cache sizes that small test cases overflow at every level, so that blocking has edges; an L1 as
+/// CPUs with AMX have it.
 constexpr Caches kCaches = {
-    .l1d = 32 << 10, .l2 = 256 << 10, .l3 = 4 << 20, .memory = std::int64_t{4} << 30, .cores = 4};
+    .l1d = 48 << 10, .l2 = 256 << 10, .l3 = 4 << 20, .memory = std::int64_t{4} << 30, .cores = 4};
 
 class Avx512Emulated : public testing::TestWithParam<KernelInfo> {};
 
