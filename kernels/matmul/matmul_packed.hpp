@@ -60,6 +60,11 @@ struct Packed {
     /// (fp32) to 29 % (bf16), 128 rows 7 to 9; one core, where nothing was asked for, 8 rows 27 to
     /// 39, 32 rows 14 to 22. Where Y stays in the cores' L2, it costs up to 2 %.
     bool in_turns = false;
+    /// Few rows on weights packed before: bytes in each of its panels after which lines are asked
+    /// for. A Xeon with AMX, whose memory takes 400 ns, gains 37 % (fp32) to 75 % (bf16) at M = 8,
+    /// cold, by 4 KB; one core of Zen 4 by 6 KB 5 to 16 % over 4 KB, and at M = 1, with four panels
+    /// side by side, by 1 KB 20 % over 2 KB. They are told apart by the size of L1.
+    std::int64_t far = 0;
 
     /// Blocks of K of about equal size, none of which is longer than `most` steps.
     void cut(std::int64_t most) {
@@ -108,6 +113,7 @@ struct Packed {
     // What is packed at a time stays in half of L3.
     const std::int64_t block_bytes = l.panels * x_bytes + (prepacked ? 0 : l.columns * y_bytes);
     l.pass = lesser(l.k_blocks, greater(1, l3 / 2 / block_bytes));
+    l.far = l1 > 32 << 10 ? (s.m == 1 ? 2048 : 4096) : (s.m == 1 ? 1024 : 6144);
     // One panel of rows streams through weights that were packed before.
     if (!prepacked || l.panels > 1 || !l.y_far)
       part(plan.threads, l1, l2, l3, mc_most, prepacked, l);
@@ -302,17 +308,14 @@ struct Packed {
   }
 
   /// Rows of one panel and weights packed before: all K blocks of `count` panels side by side from
-  /// p on, so that each is read once and in order. Lines are asked for 4 KB on, or 2 KB in each of
-  /// several panels: what the hardware foresees does not cover 400 ns. At M = 8, cold, 37 % (fp32)
-  /// to 75 % (bf16) are gained on a Xeon with AMX.
+  /// p on, so that each is read once and in order, and lines are asked for `l.far` bytes on.
   static void few_rows(const Layout& l, const Xp* x, const Yp* held, std::int64_t p,
                        std::int64_t count, const float* scales, Z* z) noexcept {
-    const std::int64_t far = 4096 / lesser(count, 2), column = p * kNr,
-                       width = lesser(kNr, l.s.n - column);
+    const std::int64_t column = p * kNr, width = lesser(kNr, l.s.n - column);
     const auto tile_of = count > 1 ? tile<E, 1, kSideBySide> : pick_tile<E, E::kRows>(l.s.m);
     for (std::int64_t block = 0; block < l.k_blocks; ++block) {
       const Yp* y = held + l.held(block, p);
-      const Ahead ahead{.at = reinterpret_cast<const std::byte*>(y) + far,
+      const Ahead ahead{.at = reinterpret_cast<const std::byte*>(y) + l.far,
                         .rows = l.y_far ? E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine : 0};
       tile_of(blocks_of(l.depth(block), E::kGroup), x + block * l.x_panel, y, l.column(),
               z + column, l.s.n, width, block > 0, scales != nullptr ? scales + column : nullptr,
