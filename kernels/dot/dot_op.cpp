@@ -142,13 +142,29 @@ class Dot final : public Problem {
     }
     return last;
   }
+  /// Of what caches hold a slice for each thread, which finds it where it left it. Of what comes
+  /// from memory pieces for whichever thread is free: cores may not be equally fast to it.
   void partials(std::int64_t first, std::int64_t count) {
 #pragma omp parallel num_threads(case_.threads)
     {
       const int thread = omp_get_thread_num();
-      const Slice part = slice(n_, thread, case_.threads, 4096 / sizeof(T));
-      partials_[thread].value = calls(first, count, part);
+      if (slots_ > 1) {
+        for (std::int64_t i = first; i < first + count; ++i)
+          partials_[thread].value = taken(i % slots_);
+      } else {
+        const Slice part = slice(n_, thread, case_.threads, 4096 / sizeof(T));
+        partials_[thread].value = calls(first, count, part);
+      }
     }
+  }
+  /// What this thread of a team takes of one call.
+  Acc taken(std::int64_t slot) const {
+    constexpr std::int64_t kPiece = (256 << 10) / sizeof(T);
+    Acc sum = 0;
+#pragma omp for schedule(guided) nowait
+    for (std::int64_t begin = 0; begin < n_; begin += kPiece)
+      sum += function_(x(slot) + begin, y(slot) + begin, std::min(kPiece, n_ - begin));
+    return sum;
   }
   void reduce() {
     Acc sum = 0;

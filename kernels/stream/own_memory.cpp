@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kGrainBytes = kReadGrain * sizeof(float);
 constexpr double kRingBytes = 32 << 20;  // a millisecond
+/// Of a region that threads share: 256 KB, which on Zen 4 read as fast as 64 KB.
+constexpr std::int64_t kPieceGrains = (256 << 10) / static_cast<std::int64_t>(kGrainBytes);
 
 using Read = decltype(Kernel::read);
 
@@ -32,15 +34,25 @@ double bytes_of(const std::vector<Region>& regions) {
 }  // namespace
 
 double read_regions(int loop, int threads, const std::vector<Region>& regions) {
-  const Read read = read_loop(loop);
+  const int ways = threads > 1 ? 2 : 1;
+  const bool share = loop % ways == 1;
+  const Read read = read_loop(loop / ways);
   if (read == nullptr) return 0;
 #pragma omp parallel num_threads(threads)
   for (const Region& region : regions) {
-    const Slice grains = slice(static_cast<std::int64_t>(region.size() / kGrainBytes),
-                               omp_get_thread_num(), omp_get_num_threads());
-    if (grains.begin == grains.end) continue;
-    const auto* at = reinterpret_cast<const float*>(region.data());
-    read(at + grains.begin * kReadGrain, (grains.end - grains.begin) * kReadGrain, 1);
+    const auto grains = static_cast<std::int64_t>(region.size() / kGrainBytes);
+    const auto* const at = reinterpret_cast<const float*>(region.data());
+    const auto read_from = [&](std::int64_t begin, std::int64_t end) {
+      if (begin < end) read(at + begin * kReadGrain, (end - begin) * kReadGrain, 1);
+    };
+    if (share) {
+#pragma omp for schedule(guided) nowait
+      for (std::int64_t begin = 0; begin < grains; begin += kPieceGrains)
+        read_from(begin, std::min(begin + kPieceGrains, grains));
+    } else {
+      const Slice own = slice(grains, omp_get_thread_num(), omp_get_num_threads());
+      read_from(own.begin, own.end);
+    }
   }
   return bytes_of(regions);
 }

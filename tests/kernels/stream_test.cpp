@@ -162,6 +162,19 @@ TEST(OwnMemory, OfARingIsFarFromTheNextCallAndCountsWholeGrains) {
   EXPECT_EQ(read_ring(99, 1, 0, 8, regions_of), 0) << "no such loop";
 }
 
+TEST(OwnMemory, ATeamReadsBySlicesAndByPieces) {
+  constexpr std::size_t kGrainBytes = kReadGrain * sizeof(float);
+  const std::vector<std::byte> memory(700 * kGrainBytes);  // five pieces and a rest
+  const std::vector<Region> regions{memory, Region(memory).first(3 * kGrainBytes)};
+  const auto loops = [&](int threads) {
+    int count = 0;
+    for (; read_regions(count, threads, regions) > 0; ++count)
+      EXPECT_EQ(read_regions(count, threads, regions), 703.0 * kGrainBytes) << count;
+    return count;
+  };
+  EXPECT_EQ(loops(3), 2 * loops(1));
+}
+
 TEST(OwnMemory, EveryColdCaseHasSome) {
   if (!missing(Need::avx2).empty() && !missing(Need::neon).empty()) GTEST_SKIP() << "no probes";
   const auto bytes = [](const char* op, const Case& c) -> double {
