@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kGrainBytes = kReadGrain * sizeof(float);
 constexpr double kRingBytes = 32 << 20;  // a millisecond
+constexpr double kMostBytes = 1 << 30;
 /// Of a region that threads share: 256 KB, which on Zen 4 read as fast as 64 KB.
 constexpr std::int64_t kPieceGrains = (256 << 10) / static_cast<std::int64_t>(kGrainBytes);
 
@@ -24,10 +25,14 @@ Read read_loop(int loop) {
   return nullptr;
 }
 
+std::int64_t grains_of(const Region& region) {
+  return static_cast<std::int64_t>(region.size() / kGrainBytes);
+}
+
 double bytes_of(const std::vector<Region>& regions) {
   double bytes = 0;
   for (const Region& region : regions)
-    bytes += static_cast<double>(region.size() / kGrainBytes * kGrainBytes);
+    bytes += static_cast<double>(grains_of(region)) * kGrainBytes;
   return bytes;
 }
 
@@ -38,12 +43,16 @@ double read_regions(int loop, int threads, const std::vector<Region>& regions) {
   const bool share = loop % ways == 1;
   const Read read = read_loop(loop / ways);
   if (read == nullptr) return 0;
-#pragma omp parallel num_threads(threads)
+  const double part = std::min(1.0, kMostBytes / bytes_of(regions));
+  double bytes = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : bytes)
   for (const Region& region : regions) {
-    const auto grains = static_cast<std::int64_t>(region.size() / kGrainBytes);
+    const auto grains = static_cast<std::int64_t>(static_cast<double>(grains_of(region)) * part);
     const auto* const at = reinterpret_cast<const float*>(region.data());
     const auto read_from = [&](std::int64_t begin, std::int64_t end) {
-      if (begin < end) read(at + begin * kReadGrain, (end - begin) * kReadGrain, 1);
+      if (begin >= end) return;
+      read(at + begin * kReadGrain, (end - begin) * kReadGrain, 1);
+      bytes += static_cast<double>(end - begin) * kGrainBytes;
     };
     if (share) {
 #pragma omp for schedule(guided) nowait
@@ -54,7 +63,7 @@ double read_regions(int loop, int threads, const std::vector<Region>& regions) {
       read_from(own.begin, own.end);
     }
   }
-  return bytes_of(regions);
+  return bytes;
 }
 
 double read_ring(int loop, int threads, std::int64_t next, std::int64_t slots,
