@@ -20,7 +20,7 @@ struct Int32SumsNeon {
   static constexpr int kRows = 12, kVectors = 2, kLanes = 4, kHeader = 0;
 
   static V zero() { return vdupq_n_s32(0); }
-  static V first(const Xp*, int) { return zero(); }
+  static V first(const void*, int) { return zero(); }
   static V add(V a, V b) { return vaddq_s32(a, b); }
   static V load_sums(const Z* z) { return vld1q_s32(z); }
   static void put(Z* z, V acc, bool accumulate, const float*, int) {
