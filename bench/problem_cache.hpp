@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bench/case_list.hpp"
+#include "bench/own_memory.hpp"
 
 namespace bench {
 
@@ -18,6 +19,7 @@ struct Bound {
   /// is bound again: Google Benchmark ends a program whose repetitions differ in length.
   std::int64_t batch = 0;
   std::int64_t next_call = 0;  ///< so that a cold run goes on rotating where it stopped
+  OwnMemory own_memory = {};
 };
 
 /// Google Benchmark calls a benchmark once a repetition; binding and verifying each time would cost

@@ -73,16 +73,10 @@ Window around(const Window& before, const Window& after) {
           std::min(before.memory_bytes_per_s, after.memory_bytes_per_s)};
 }
 
-/// Bytes/s by the fastest loop; NaN if the problem does not offer it.
-double own_memory_rate(kernels::Problem& problem, std::int64_t next) {
-  double best = kernels::kUnknown;
-  for (int loop = 0;; ++loop) {
-    const auto start = std::chrono::steady_clock::now();
-    const double bytes = problem.read_own_memory(loop, next);
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    if (bytes == 0) return best;
-    best = std::fmax(best, bytes / time.count());
-  }
+/// Seconds.
+double steady_now() {
+  const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
+  return now.count();
 }
 
 }  // namespace
@@ -112,10 +106,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   if (bound->batch == 0) {
     // The OpenMP team that filled and verified spins for some milliseconds before it sleeps.
     if (!team) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    bound->batch = calibrate(problem, [] {
-      const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
-      return now.count();
-    });
+    bound->batch = calibrate(problem, steady_now);
   }
   const bool memory = !std::isnan(problem.traffic().dram);
   warm_up(*bound, threads, !memory);
@@ -154,7 +145,8 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   set_counter(state, "memory_window_bytes_per_s", beside.memory_bytes_per_s);
   // A library's threads may spin for a while yet, on the CPUs that would read.
   if (team)
-    set_counter(state, "own_memory_bytes_per_s", own_memory_rate(problem, bound->next_call));
+    set_counter(state, "own_memory_bytes_per_s",
+                bound->own_memory.rate(problem, bound->next_call, steady_now));
   state.SetLabel(base_label(problem, false));
 }
 

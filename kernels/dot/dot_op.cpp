@@ -9,6 +9,7 @@
 #include "kernels/cost.hpp"
 #include "kernels/dot/dot.hpp"
 #include "kernels/registry.hpp"
+#include "kernels/shares.hpp"
 #include "kernels/stream/own_memory.hpp"
 
 namespace kernels::dot {
@@ -142,28 +143,34 @@ class Dot final : public Problem {
     }
     return last;
   }
-  /// Of what caches hold a slice for each thread, which finds it where it left it. Of what comes
-  /// from memory pieces for whichever thread is free: cores may not be equally fast to it.
+  /// Of what caches hold a slice for each thread, which finds it where it left it; of what comes
+  /// from memory pieces for whichever thread is free.
   void partials(std::int64_t first, std::int64_t count) {
+    clear(shares_.data(), case_.threads);
 #pragma omp parallel num_threads(case_.threads)
     {
       const int thread = omp_get_thread_num();
-      if (slots_ > 1) {
-        for (std::int64_t i = first; i < first + count; ++i)
-          partials_[thread].value = taken(i % slots_);
-      } else {
-        const Slice part = slice(n_, thread, case_.threads, 4096 / sizeof(T));
-        partials_[thread].value = calls(first, count, part);
-      }
+      partials_[thread].value =
+          slots_ > 1 ? taken(thread, first, count) : calls(first, count, own(thread));
     }
   }
-  /// What this thread of a team takes of one call.
-  Acc taken(std::int64_t slot) const {
-    constexpr std::int64_t kPiece = (256 << 10) / sizeof(T);
+  Slice own(int thread) const { return slice(n_, thread, case_.threads, 4096 / sizeof(T)); }
+  /// What this thread takes of the last of `count` calls.
+  Acc taken(int thread, std::int64_t first, std::int64_t count) {
+    constexpr std::int64_t kPiece = (512 << 10) / sizeof(T);
+    const Slice largest = own(case_.threads - 1);
+    const std::int64_t pieces = (largest.end - largest.begin + kPiece - 1) / kPiece;
     Acc sum = 0;
-#pragma omp for schedule(guided) nowait
-    for (std::int64_t begin = 0; begin < n_; begin += kPiece)
-      sum += function_(x(slot) + begin, y(slot) + begin, std::min(kPiece, n_ - begin));
+    take_pieces(shares_.data(), case_.threads, thread, count * pieces,
+                [&](int owner, std::int64_t i) {
+                  const Slice theirs = own(owner);
+                  const std::int64_t begin = theirs.begin + i % pieces * kPiece,
+                                     end = std::min(begin + kPiece, theirs.end);
+                  if (begin >= end) return;
+                  const std::int64_t slot = (first + i / pieces) % slots_;
+                  const Acc part = function_(x(slot) + begin, y(slot) + begin, end - begin);
+                  if (i / pieces == count - 1) sum += part;
+                });
     return sum;
   }
   void reduce() {
@@ -179,6 +186,7 @@ class Dot final : public Problem {
   std::int64_t n_, slots_ = 1;
   std::shared_ptr<const Inputs<T>> inputs_;
   std::vector<Padded> partials_ = std::vector<Padded>(kMaxThreads);
+  std::vector<Share> shares_ = std::vector<Share>(kMaxThreads);
   Acc result_ = 0;
 };
 
