@@ -9,6 +9,7 @@
 
 #include "kernels/dtype.hpp"
 #include "kernels/op.hpp"
+#include "kernels/shares.hpp"
 
 namespace kernels::attention {
 
@@ -35,6 +36,7 @@ struct Args {
   float* out;                      ///< [batch][heads][head_dim]
   std::int64_t chunk_tokens;       ///< of one piece of work, in the rungs that split the context
   float* scratch;                  ///< scratch_floats()
+  Share* shares;                   ///< one a thread, for the rungs that split the context
   int threads;
   std::int64_t l1_bytes = 0;  ///< of a core's first cache; 0: not known
 };

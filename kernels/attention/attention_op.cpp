@@ -38,7 +38,12 @@ class Attention final : public Problem {
   using Function = void (*)(const Args<T>&);
 
   Attention(const Kernel& kernel, Function function, const Case& c, const Caches& caches)
-      : kernel_(kernel), function_(function), case_(c), caches_(caches), shape_(shape_of(c)) {
+      : kernel_(kernel),
+        function_(function),
+        case_(c),
+        caches_(caches),
+        shape_(shape_of(c)),
+        shares_(c.threads) {
     const Shape& s = shape_;
     const double bytes = cost().bytes;
     slots_ = c.cold() ? static_cast<std::int64_t>(cold_footprint(caches) / bytes) + 1 : 1;
@@ -191,7 +196,7 @@ class Attention final : public Problem {
     return (page * shape_.kv_heads + kv_head) * page_tokens_ + token % page_tokens_;
   }
 
-  Args<T> args(std::int64_t slot) const {
+  Args<T> args(std::int64_t slot) {
     const Slot& cache = cache_->slots[slot];
     const Shape& s = shape_;
     return {.batch = s.batch,
@@ -210,6 +215,7 @@ class Attention final : public Problem {
             .out = out_.data(),
             .chunk_tokens = chunk_tokens(s, case_.threads),
             .scratch = scratch_.data(),
+            .shares = shares_.data(),
             .threads = case_.threads,
             .l1_bytes = caches_.l1d};
   }
@@ -286,6 +292,7 @@ class Attention final : public Problem {
   std::int64_t slots_ = 1, page_tokens_ = 0, sequence_pages_ = 0;
   Buffer<std::int32_t> table_;
   Buffer<float> q_, out_, scratch_;
+  std::vector<Share> shares_;
   std::shared_ptr<Cache> cache_;
 };
 

@@ -7,6 +7,8 @@
 // and heads x vectors of head_dim for the values, eight accumulators either way.
 #pragma once
 
+#include <omp.h>
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -520,15 +522,19 @@ constexpr std::int64_t kEightWays = 8 * 4096;
 template <class F, class T, int G, int H, Ask kAsk>
 using SimdGroup = Group<F, T, G, H, kAsk>;
 
-/// Chunks of the context as well, taken by whichever thread is free, with software prefetch.
+/// Chunks of the context as well, for threads to share (shares.hpp), with software prefetch.
 template <class F, class T, template <class, class, int, int, Ask> class Heads = SimdGroup>
 void attend_split(const Args<T>& a) {
-  const std::int64_t chunks = (a.context + a.chunk_tokens - 1) / a.chunk_tokens;
+  const std::int64_t chunks = (a.context + a.chunk_tokens - 1) / a.chunk_tokens,
+                     pieces = a.batch * a.kv_heads * chunks,
+                     own_pieces = (pieces + a.threads - 1) / a.threads;
+  clear(a.shares, a.threads);
   with_tiles(a.heads / a.kv_heads, a.head_dim, [&]<int G, int H>() {
 #pragma omp parallel num_threads(a.threads)
     {
-#pragma omp for schedule(guided)
-      for (std::int64_t piece = 0; piece < a.batch * a.kv_heads * chunks; ++piece) {
+      const auto work = [&](int owner, std::int64_t i) {
+        const std::int64_t piece = owner * own_pieces + i;
+        if (piece >= pieces) return;
         const std::int64_t item = piece / chunks, chunk = piece % chunks;
         constexpr Ask kInOrder = kLeaveToHardware<T, G> ? Ask::nothing : Ask::into_l1;
         if (kLeaveToHardware<T, G> && a.table == nullptr)
@@ -537,8 +543,10 @@ void attend_split(const Args<T>& a) {
           attend_piece<Heads<F, T, G, H, Ask::into_l1>>(a, item, chunk, chunks);
         else
           attend_piece<Heads<F, T, G, H, Ask::into_l2>>(a, item, chunk, chunks);
-      }
+      };
+      take_pieces(a.shares, a.threads, omp_get_thread_num(), own_pieces, work);
       if (chunks > 1) {
+#pragma omp barrier
 #pragma omp for nowait
         for (std::int64_t head = 0; head < a.batch * a.heads; ++head)
           combine<F, T, H>(a.scratch + head * chunks * (H + 2), chunks, a.out + head * H);

@@ -82,6 +82,7 @@ class Stack {
     gated = zeros<bf16>(b * s.d_ff);
     logits = zeros<float>(b * s.vocabulary);
     scratch_ = zeros<float>(attention::scratch_floats(attention_shape(), threads));
+    shares_.resize(threads);
   }
 
   /// One step from the same residuals each time. Calls `done(stage, layer)` behind every stretch.
@@ -312,6 +313,7 @@ class Stack {
                    .out = attended.data(),
                    .chunk_tokens = attention::chunk_tokens(attention_shape(), threads_),
                    .scratch = scratch_.data(),
+                   .shares = shares_.data(),
                    .threads = threads_,
                    .l1_bytes = l1_bytes_});
   }
@@ -325,6 +327,7 @@ class Stack {
   std::vector<Layer> layers_;
   Weights head_;
   Buffer<float> start_, scratch_;
+  std::vector<Share> shares_;
 };
 
 }  // namespace kernels::decode

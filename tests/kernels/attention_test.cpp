@@ -117,6 +117,7 @@ struct Direct {
 
   std::vector<float> run(void (*function)(const Args<float>&), int threads) {
     std::vector<float> out(q.size(), NAN), scratch(scratch_floats(shape, threads), NAN);
+    std::vector<Share> shares(threads);
     function({.batch = 1,
               .context = shape.context,
               .heads = kHeads,
@@ -133,6 +134,7 @@ struct Direct {
               .out = out.data(),
               .chunk_tokens = chunk_tokens(shape, threads),
               .scratch = scratch.data(),
+              .shares = shares.data(),
               .threads = threads});
     return out;
   }
