@@ -19,6 +19,7 @@
 
 #include "kernels/buffer.hpp"
 #include "kernels/matmul/matmul_tile.hpp"
+#include "kernels/shares.hpp"
 
 namespace kernels::matmul {
 namespace {
@@ -194,7 +195,9 @@ struct Packed {
     const Layout l = layout(plan, false), pre = layout(plan, true);
     const std::int64_t parts = plan.threads * (part_x_bytes(l) + part_y_bytes(l) + part_z_bytes(l));
     const std::int64_t bytes = l.row_parts > 0 ? parts : x_bytes(l) + y_bytes(l);
-    return greater(bytes, pre.row_parts > 0 ? plan.threads * part_x_bytes(pre) : x_bytes(pre));
+    const std::int64_t shares = plan.threads * std::int64_t{sizeof(Share)};
+    return greater(bytes,
+                   pre.row_parts > 0 ? plan.threads * part_x_bytes(pre) : x_bytes(pre) + shares);
   }
 
   static Tiles tiles(const Plan& plan, bool prepacked) {
@@ -326,18 +329,23 @@ struct Packed {
   static void multiply_few(const Plan& plan, const Layout& l, const X* x, const Yp* held,
                            const float* scales, Z* z) {
     Xp* x_panels = static_cast<Xp*>(plan.workspace);
+    Share* const shares =
+        reinterpret_cast<Share*>(static_cast<std::byte*>(plan.workspace) + x_bytes(l));
     const std::int64_t side = l.s.m == 1 ? kSideBySide : 1, whole = l.s.n / kNr / side;
+    const std::int64_t all = whole + l.columns - whole * side, own = blocks_of(all, plan.threads);
+    clear(shares, plan.threads);
 #pragma omp parallel num_threads(plan.threads)
     {
 #pragma omp for
       for (std::int64_t block = 0; block < l.k_blocks; ++block)
         pack_x(x + block * l.kc, l.s.k, l.s.m, l.depth(block), x_panels + block * l.x_panel);
-#pragma omp for schedule(guided)
-      for (std::int64_t i = 0; i < whole + l.columns - whole * side; ++i)
+      take_pieces(shares, plan.threads, omp_get_thread_num(), own, [&](int owner, std::int64_t at) {
+        const std::int64_t i = owner * own + at;
         if (i < whole)
           few_rows(l, x_panels, held, i * side, side, scales, z);
-        else
+        else if (i < all)
           few_rows(l, x_panels, held, whole * side + i - whole, 1, scales, z);
+      });
     }
   }
 

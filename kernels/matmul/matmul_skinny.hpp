@@ -4,12 +4,14 @@
 // columns over a part of K. A thread adds up all of its tasks of a segment in one M x segment
 // buffer in cache, kDepth groups of K a visit: kDepth rows of Y are that many sequential streams
 // for the prefetcher, and each loaded vector of Y is used for all M rows. The threads' sums are
-// added up at the end, in an order that may differ from call to call.
+// added up at the end, in an order that may differ from call to call, as threads share the tasks
+// (shares.hpp).
 #pragma once
 
 #include <omp.h>
 
 #include "kernels/matmul/matmul_engine.hpp"
+#include "kernels/shares.hpp"
 #include "kernels/simd/ahead.hpp"
 
 namespace kernels::matmul {
@@ -38,6 +40,26 @@ struct Skinny {
     std::int64_t part, parts;        ///< steps of K a task, a multiple of kRows; how many
     std::int64_t buffers;            ///< sums that a segment may have: one a thread at its tasks
     std::int64_t x_bytes, sums;      ///< packed X; elements of all segments' sums, once
+  };
+
+  /// Who adds up where.
+  struct Books {
+    Share* shares;        ///< [threads]
+    std::int64_t* taken;  ///< [segments]: sums that have been begun
+    std::int64_t* mine;   ///< [threads][segments]: which of them is a thread's; -1: none yet
+
+    static constexpr std::int64_t bytes(std::int64_t threads, std::int64_t segments) {
+      return threads * std::int64_t{sizeof(Share)} +
+             (threads + 1) * segments * std::int64_t{sizeof(std::int64_t)};
+    }
+    Books(std::byte* space, int threads, std::int64_t segments)
+        : shares(reinterpret_cast<Share*>(space)),
+          taken(reinterpret_cast<std::int64_t*>(shares + threads)),
+          mine(taken + segments) {
+      clear(shares, threads);
+      for (std::int64_t i = 0; i < segments; ++i) taken[i] = 0;
+      for (std::int64_t i = 0; i < threads * segments; ++i) mine[i] = -1;
+    }
   };
 
   static Layout layout(const Plan& plan) {
@@ -72,7 +94,7 @@ struct Skinny {
   static std::int64_t workspace_bytes(const Plan& plan) {
     const Layout l = layout(plan);
     return l.x_bytes + l.buffers * l.sums * std::int64_t{sizeof(Z)} +
-           l.segments * std::int64_t{sizeof(std::int64_t)};
+           Books::bytes(plan.threads, l.segments);
   }
 
   static Tiles tiles(const Plan& plan, bool) {
@@ -150,7 +172,8 @@ struct Skinny {
     for (std::int64_t k = begin; k < end; k += kRows) {
       const Xp* xk = x + k * l.s.m;
       const Y* yk = y + k * l.s.n + column;
-      const bool add = more || k > begin, more_visits = k + 2 * kRows <= end;
+      // The rows behind a task are mostly the same thread's next ones.
+      const bool add = more || k > begin, more_visits = k + 2 * kRows <= l.s.k;
       std::int64_t j = 0;
       if (k + kRows <= l.s.k)
         for (; j < whole; j += kNr) {
@@ -194,33 +217,31 @@ struct Skinny {
     auto* space = static_cast<std::byte*>(plan.workspace);
     Xp* xp = reinterpret_cast<Xp*>(space);
     Z* all_sums = reinterpret_cast<Z*>(space + l.x_bytes);
-    auto* taken =
-        reinterpret_cast<std::int64_t*>(all_sums + l.buffers * l.sums);  // of each segment
+    const Books books(reinterpret_cast<std::byte*>(all_sums + l.buffers * l.sums), plan.threads,
+                      l.segments);
+    const std::int64_t tasks = l.parts * l.segments, own_tasks = blocks_of(tasks, plan.threads);
 #pragma omp parallel num_threads(plan.threads)
     {
-#pragma omp for schedule(static) nowait
-      for (std::int64_t i = 0; i < l.segments; ++i) taken[i] = 0;
 #pragma omp for schedule(static)
       for (std::int64_t p = 0; p < l.parts; ++p)
         pack_x(l, x, p * l.part, lesser((p + 1) * l.part, l.s.k), xp);
-      // Segment by segment: what a thread takes is ever further on, so that it has one buffer each.
-      std::int64_t segment = -1;
-      Z* sums = nullptr;
-#pragma omp for schedule(monotonic : guided)
-      for (std::int64_t i = 0; i < l.parts * l.segments; ++i) {
-        const std::int64_t p = i % l.parts, column = i / l.parts * l.segment;
-        const bool more = i / l.parts == segment;
-        if (!more) {
-          segment = i / l.parts;
-          const std::int64_t buffer = __atomic_fetch_add(&taken[segment], 1, __ATOMIC_RELAXED);
-          sums = all_sums + buffer * l.sums + column * l.s.m;
-        }
-        task(l, xp, y, column, p * l.part, lesser((p + 1) * l.part, l.s.k), more, sums);
-      }
+      const int thread = omp_get_thread_num();
+      std::int64_t* const mine = books.mine + thread * l.segments;
+      const auto take = [&](int owner, std::int64_t at) {
+        const std::int64_t i = owner * own_tasks + at, segment = i / l.parts, p = i % l.parts;
+        if (i >= tasks) return;
+        const bool more = mine[segment] >= 0;
+        if (!more) mine[segment] = __atomic_fetch_add(&books.taken[segment], 1, __ATOMIC_RELAXED);
+        const std::int64_t column = segment * l.segment;
+        task(l, xp, y, column, p * l.part, lesser((p + 1) * l.part, l.s.k), more,
+             all_sums + mine[segment] * l.sums + column * l.s.m);
+      };
+      take_pieces(books.shares, plan.threads, thread, own_tasks, take);
+#pragma omp barrier
 #pragma omp for schedule(static)
       for (std::int64_t strip = 0; strip < blocks_of(l.s.n, kNr); ++strip) {
         const std::int64_t column = strip * kNr;
-        add_up(l, all_sums + column * l.s.m, taken[column / l.segment], scales, column, z);
+        add_up(l, all_sums + column * l.s.m, books.taken[column / l.segment], scales, column, z);
       }
     }
   }
