@@ -28,11 +28,7 @@ struct Skinny {
   /// AVX-512: 5 % faster at M = 8, 8 % slower at M = 1.
   static constexpr int kDepth = E::kGroup == 1 ? 6 : 4;
   static constexpr std::int64_t kRows = kDepth * E::kGroup;
-  /// Columns from which lines are asked for: 512 bytes on, in all rows of a visit 48 to 64 lines,
-  /// as many as a core's L2 can wait for. Gains 10 % in fp32 to 18 % in int8 at M = 1 (Xeon with
-  /// AMX). A whole visit on: 5 to 8 %; 256 or 1024 bytes, fewer rows, smaller tasks: less. Taking
-  /// the next task before the present one, to ask for its first lines: no gain.
-  static constexpr std::int64_t kLine = 64, kAhead = 512 / std::int64_t{sizeof(Y)};
+  static constexpr std::int64_t kLine = 64;
 
   struct Layout {
     Shape s;
@@ -40,6 +36,14 @@ struct Skinny {
     std::int64_t part, parts;        ///< steps of K a task, a multiple of kRows; how many
     std::int64_t buffers;            ///< sums that a segment may have: one a thread at its tasks
     std::int64_t x_bytes, sums;      ///< packed X; elements of all segments' sums, once
+    /// Where lines are asked for, and how many columns before they are loaded. By 512 bytes into
+    /// L1, in all rows of a visit 48 to 64 lines, as many as a core's L2 can wait for, a Xeon with
+    /// AMX gains 10 % in fp32 to 18 % in int8 at M = 1; by a whole visit 5 to 8 %, by 256 or 1024
+    /// bytes, with fewer rows or smaller tasks less. An L1 of 32 KB does not keep so many: four
+    /// cores of Zen 4 are 1 % (fp32), 11 % (bf16) and 19 % (int8) faster at M = 1 by 2048 bytes
+    /// into L2, and 16, 6 and 7 % at M = 8; by 1024 less, by 3072 or 4096 no faster.
+    bool into_l2;
+    std::int64_t ahead;
   };
 
   /// Who adds up where.
@@ -88,6 +92,8 @@ struct Skinny {
     l.buffers = lesser(plan.threads, l.parts);
     l.x_bytes = round_up(round_up(s.k, kRows) * s.m * std::int64_t{sizeof(Xp)}, 4096);
     l.sums = round_up(s.m * l.segment * l.segments, 4096 / std::int64_t{sizeof(Z)});
+    l.into_l2 = plan.caches.l1d <= 32 << 10;
+    l.ahead = (l.into_l2 ? 2048 : 512) / std::int64_t{sizeof(Y)};
     return l;
   }
 
@@ -115,10 +121,11 @@ struct Skinny {
               k + i < l.s.k ? static_cast<Xp>(x[m * l.s.k + k + i]) : Xp{};
   }
 
-  /// Whether lines are asked for one by one, each with a pause behind, into L2. A strip's dozen at
-  /// once, into L1, leave fp32 at 41 to 51 GB/s in some runs where this has 55 to 61; narrower
-  /// types and more rows, which have more to do with a line, are 2 to 9 % faster with the dozen.
-  static bool paced(const Layout& l) { return sizeof(Y) >= 4 && l.s.m <= 2; }
+  /// Whether lines are asked for one by one, each with a pause behind. A strip's dozen at once,
+  /// into L1, leave fp32 at 41 to 51 GB/s in some runs where this has 55 to 61 (Xeon with AMX);
+  /// narrower types and more rows, which have more to do with a line, are 2 to 9 % faster with the
+  /// dozen.
+  static bool paced(const Layout& l) { return !l.into_l2 && sizeof(Y) >= 4 && l.s.m <= 2; }
 
   /// Adds `Depth` groups of one strip of nr columns to the sums of all rows. Asks for as many from
   /// `ahead` on if kPaced.
@@ -157,12 +164,13 @@ struct Skinny {
     }
   }
 
-  /// Asks for a strip of a visit's rows, once a line.
+  /// Asks for a strip of a visit's rows, once a line. `kLevel` as of __builtin_prefetch().
+  template <int kLevel>
   [[gnu::always_inline]] static inline void prefetch(const Y* y, std::int64_t ldy) {
     constexpr std::int64_t kStrip = kNr * std::int64_t{sizeof(Y)};
     for (std::int64_t i = 0; i < kRows; ++i)
       for (std::int64_t at = 0; at < kStrip; at += kLine)
-        __builtin_prefetch(reinterpret_cast<const std::byte*>(y + i * ldy) + at);
+        __builtin_prefetch(reinterpret_cast<const std::byte*>(y + i * ldy) + at, 0, kLevel);
   }
 
   static void task(const Layout& l, const Xp* x, const Y* y, std::int64_t column,
@@ -177,14 +185,17 @@ struct Skinny {
       std::int64_t j = 0;
       if (k + kRows <= l.s.k)
         for (; j < whole; j += kNr) {
-          const bool in_visit = j + kAhead < whole;
+          const bool in_visit = j + l.ahead < whole;
           const bool asks = j * std::int64_t{sizeof(Y)} % kLine == 0 && (in_visit || more_visits);
-          const Y* const ahead = yk + j + kAhead + (in_visit ? 0 : kRows * l.s.n - whole);
+          const Y* const ahead = yk + j + l.ahead + (in_visit ? 0 : kRows * l.s.n - whole);
           if (asks && with_pauses) {
             strip<kDepth, true>(l, xk, yk + j, l.s.n, ahead, add, sums + j * l.s.m);
             continue;
           }
-          if (asks) prefetch(ahead, l.s.n);
+          if (asks && l.into_l2)
+            prefetch<2>(ahead, l.s.n);
+          else if (asks)
+            prefetch<3>(ahead, l.s.n);
           strip<kDepth, false>(l, xk, yk + j, l.s.n, nullptr, add, sums + j * l.s.m);
         }
       // Rows or columns that are missing: a copy padded with zeros.
