@@ -24,9 +24,11 @@ struct Skinny {
   using Z = typename E::Z;
   using Xp = typename E::Xp;
   static constexpr std::int64_t kNr = E::kVectors * E::kLanes;
-  /// Groups a visit: Y in 8 to 12 registers. 3, 4 or 8 in place of 6: no faster at M = 1; 12 with
-  /// AVX-512: 5 % faster at M = 8, 8 % slower at M = 1.
-  static constexpr int kDepth = E::kGroup == 1 ? 6 : 4;
+  /// Groups a visit: Y in 8 to 12 registers, 16 of 32. On a Xeon with AMX 3, 4 or 8 in place of 6:
+  /// no faster at M = 1; 12: 5 % faster at M = 8, 8 % slower at M = 1. On Zen 4 8 in place of 6: 4
+  /// % (four cores, fp32) to 8 % (one core, fp64) faster at M = 1, at M = 8 as fast and 3 % slower;
+  /// 10 or 12: slower.
+  static constexpr int kDepth = E::kGroup > 1 ? 4 : sizeof(typename E::V) == 64 ? 8 : 6;
   static constexpr std::int64_t kRows = kDepth * E::kGroup;
   static constexpr std::int64_t kLine = 64;
 
