@@ -58,5 +58,18 @@ struct Bf16Engine {
   }
 };
 
+/// Rows of Y where they lie, a line of each at a time.
+struct Bf16Rows : Bf16Engine<bf16> {
+  static V load_sums(const Z* z) { return _mm512_loadu_ps(z); }
+  /// Unpacking leaves fours in a vector that are 16 bytes apart; so columns are spread out before.
+  static void load_rows(const Y* y, std::int64_t ldy, W (&w)[2]) {
+    const __m512i spread = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
+    const __m512i a = _mm512_permutexvar_epi64(spread, row(y)),
+                  b = _mm512_permutexvar_epi64(spread, row(y + ldy));
+    w[0] = _mm512_castsi512_ps(_mm512_unpacklo_epi16(a, b));
+    w[1] = _mm512_castsi512_ps(_mm512_unpackhi_epi16(a, b));
+  }
+};
+
 }  // namespace
 }  // namespace kernels::matmul

@@ -14,6 +14,6 @@ extern const Kernel avx512_skinny = {
     .s8_s32 = Skinny<Int8Avx512<std::int8_t>>::routine(),
     .u8_s8 = Skinny<Int8Avx512<std::uint8_t>>::routine(),
     .bf16_s8 = Skinny<FloatAvx512<Avx512::F32, bf16, std::int8_t>>::routine(),
-    .max_m = 16};
+    .max_m = 128};
 
 }  // namespace kernels::matmul

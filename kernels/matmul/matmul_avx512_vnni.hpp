@@ -6,6 +6,26 @@
 namespace kernels::matmul {
 namespace {
 
+/// Four rows of 64 columns become 4 x 16 columns of fours, with 128 added if they go in as
+/// unsigned. Unpacking leaves those in a vector that are 16 bytes apart; so columns are spread out
+/// before.
+template <bool kUnsigned>
+[[gnu::always_inline]] inline void weave(__m512i (&w)[4]) {
+  const __m512i spread = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  for (__m512i& row : w) {
+    if (kUnsigned) row = _mm512_xor_si512(row, _mm512_set1_epi8(-128));
+    row = _mm512_permutexvar_epi32(spread, row);
+  }
+  const __m512i top_low = _mm512_unpacklo_epi8(w[0], w[1]);
+  const __m512i top_high = _mm512_unpackhi_epi8(w[0], w[1]);
+  const __m512i bottom_low = _mm512_unpacklo_epi8(w[2], w[3]);
+  const __m512i bottom_high = _mm512_unpackhi_epi8(w[2], w[3]);
+  w[0] = _mm512_unpacklo_epi16(top_low, bottom_low);
+  w[1] = _mm512_unpackhi_epi16(top_low, bottom_low);
+  w[2] = _mm512_unpacklo_epi16(top_high, bottom_high);
+  w[3] = _mm512_unpackhi_epi16(top_high, bottom_high);
+}
+
 /// vpdpbusd takes unsigned times signed. Of two signed operands Y goes in as y + 128, and
 /// sum x (y + 128) = sum x y + 128 sum x: a panel of X carries -128 sum x of its rows at its head,
 /// from which the sums start. (The offset on the side of X costs a sum of every column of Y, which
@@ -43,13 +63,13 @@ struct Int8Vnni : Int32SumsAvx512 {
   static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {
     __m512i w[4];
     for (int i = 0; i < 4; ++i) w[i] = _mm512_castsi256_si512(half(y + i * ldy));
-    weave(w);
+    weave<kSigned>(w);
     for (int v = 0; v < 2; ++v) _mm512_storeu_si512(out + v * 64, w[v]);
   }
   static void pack_two(const Y* y, std::int64_t ldy, Yp* left, Yp* right) {
     __m512i w[4];
     for (int i = 0; i < 4; ++i) w[i] = _mm512_loadu_si512(y + i * ldy);
-    weave(w);
+    weave<kSigned>(w);
     for (int v = 0; v < 2; ++v) {
       _mm512_storeu_si512(left + v * 64, w[v]);
       _mm512_storeu_si512(right + v * 64, w[2 + v]);
@@ -60,22 +80,19 @@ struct Int8Vnni : Int32SumsAvx512 {
   static __m256i half(const Y* row) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row));
   }
-  /// Four rows of 2 x 32 columns become 4 x 16 columns of fours. Unpacking leaves those in a vector
-  /// that are 16 bytes apart; so columns are spread out before.
-  static void weave(__m512i (&w)[4]) {
-    const __m512i spread = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    for (__m512i& row : w) {
-      if (kSigned) row = _mm512_xor_si512(row, _mm512_set1_epi8(-128));
-      row = _mm512_permutexvar_epi32(spread, row);
-    }
-    const __m512i top_low = _mm512_unpacklo_epi8(w[0], w[1]);
-    const __m512i top_high = _mm512_unpackhi_epi8(w[0], w[1]);
-    const __m512i bottom_low = _mm512_unpacklo_epi8(w[2], w[3]);
-    const __m512i bottom_high = _mm512_unpackhi_epi8(w[2], w[3]);
-    w[0] = _mm512_unpacklo_epi16(top_low, bottom_low);
-    w[1] = _mm512_unpackhi_epi16(top_low, bottom_low);
-    w[2] = _mm512_unpacklo_epi16(top_high, bottom_high);
-    w[3] = _mm512_unpackhi_epi16(top_high, bottom_high);
+};
+
+/// The same for rows of Y where they lie, a line of each at a time. -128 sum x is added at the end.
+template <class XT>
+struct Int8VnniRows : Int8Vnni<XT> {
+  using V = __m512i;
+  using W = __m512i;
+  static constexpr int kVectors = 4;
+  static constexpr int kOffset = Int8Vnni<XT>::kSigned ? 128 : 0;
+
+  static void load_rows(const std::int8_t* y, std::int64_t ldy, W (&w)[4]) {
+    for (int i = 0; i < 4; ++i) w[i] = _mm512_loadu_si512(y + i * ldy);
+    weave<Int8Vnni<XT>::kSigned>(w);
   }
 };
 

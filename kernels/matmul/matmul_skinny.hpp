@@ -23,11 +23,19 @@ struct Skinny {
   using Y = typename E::Y;
   using Z = typename E::Z;
   using Xp = typename E::Xp;
+  /// Sums of int32 may wrap on the way.
+  using Sum = std::conditional_t<std::is_integral_v<Z>, std::uint32_t, Z>;
   static constexpr std::int64_t kNr = E::kVectors * E::kLanes;
+  /// What the engine adds to every value of Y.
+  static constexpr int kOffset = [] {
+    if constexpr (requires { E::kOffset; }) return E::kOffset;
+    return 0;
+  }();
   /// Groups a visit: Y in 8 to 12 registers, 16 of 32. On a Xeon with AMX 3, 4 or 8 in place of 6:
   /// no faster at M = 1; 12: 5 % faster at M = 8, 8 % slower at M = 1. On Zen 4 8 in place of 6: 4
   /// % (four cores, fp32) to 8 % (one core, fp64) faster at M = 1, at M = 8 as fast and 3 % slower;
-  /// 10 or 12: slower.
+  /// 10 or 12: slower. Two visits of a strip one after the other, whose sums then stay in L1: 2 to
+  /// 12 % slower at M = 8 and 32.
   static constexpr int kDepth = E::kGroup > 1 ? 4 : sizeof(typename E::V) == 64 ? 8 : 6;
   static constexpr std::int64_t kRows = kDepth * E::kGroup;
   static constexpr std::int64_t kLine = 64;
@@ -53,18 +61,21 @@ struct Skinny {
     Share* shares;        ///< [threads]
     std::int64_t* taken;  ///< [segments]: sums that have been begun
     std::int64_t* mine;   ///< [threads][segments]: which of them is a thread's; -1: none yet
+    Sum* offsets;  ///< [parts][M]: what is too much in each row's sums; if there is an offset
 
-    static constexpr std::int64_t bytes(std::int64_t threads, std::int64_t segments) {
+    static constexpr std::int64_t bytes(std::int64_t threads, const Layout& l) {
       return threads * std::int64_t{sizeof(Share)} +
-             (threads + 1) * segments * std::int64_t{sizeof(std::int64_t)};
+             (threads + 1) * l.segments * std::int64_t{sizeof(std::int64_t)} +
+             (kOffset != 0 ? l.parts * l.s.m * std::int64_t{sizeof(Sum)} : 0);
     }
-    Books(std::byte* space, int threads, std::int64_t segments)
+    Books(std::byte* space, int threads, const Layout& l)
         : shares(reinterpret_cast<Share*>(space)),
           taken(reinterpret_cast<std::int64_t*>(shares + threads)),
-          mine(taken + segments) {
+          mine(taken + l.segments),
+          offsets(reinterpret_cast<Sum*>(mine + threads * l.segments)) {
       clear(shares, threads);
-      for (std::int64_t i = 0; i < segments; ++i) taken[i] = 0;
-      for (std::int64_t i = 0; i < threads * segments; ++i) mine[i] = -1;
+      for (std::int64_t i = 0; i < l.segments; ++i) taken[i] = 0;
+      for (std::int64_t i = 0; i < threads * l.segments; ++i) mine[i] = -1;
     }
   };
 
@@ -75,7 +86,7 @@ struct Skinny {
     const std::int64_t y_bytes = s.k * std::int64_t{sizeof(Y)},
                        z_bytes = s.m * std::int64_t{sizeof(Z)};
     // Adding up the threads' sums may cost a fifth of reading Y at most: so many may share a
-    // column.
+    // column, those aside who take what others have left.
     const std::int64_t sharing = lesser(plan.threads, greater(1, y_bytes / (10 * z_bytes)));
     // A segment: its sums within a quarter of L2, and tasks for all threads. One page of Y each was
     // tried: 14 to 17 % slower at M = 1 in fp32 and bf16.
@@ -88,8 +99,7 @@ struct Skinny {
     const std::int64_t task_bytes =
         lesser(256 << 10, greater(32 << 10, y_bytes * s.n / 16 / plan.threads));
     const std::int64_t wanted = plan.threads > 1 ? blocks_of(y_bytes * l.segment, task_bytes) : 1;
-    const std::int64_t parts = sharing < plan.threads ? lesser(wanted, sharing) : wanted;
-    l.part = round_up(blocks_of(s.k, parts), kRows);
+    l.part = round_up(blocks_of(s.k, wanted), kRows);
     l.parts = blocks_of(s.k, l.part);
     l.buffers = lesser(plan.threads, l.parts);
     l.x_bytes = round_up(round_up(s.k, kRows) * s.m * std::int64_t{sizeof(Xp)}, 4096);
@@ -101,8 +111,7 @@ struct Skinny {
 
   static std::int64_t workspace_bytes(const Plan& plan) {
     const Layout l = layout(plan);
-    return l.x_bytes + l.buffers * l.sums * std::int64_t{sizeof(Z)} +
-           Books::bytes(plan.threads, l.segments);
+    return l.x_bytes + l.buffers * l.sums * std::int64_t{sizeof(Z)} + Books::bytes(plan.threads, l);
   }
 
   static Tiles tiles(const Plan& plan, bool) {
@@ -121,6 +130,15 @@ struct Skinny {
         for (std::int64_t i = 0; i < kRows; ++i)
           out[k * l.s.m + m * kRows + i] =
               k + i < l.s.k ? static_cast<Xp>(x[m * l.s.k + k + i]) : Xp{};
+  }
+
+  static void sum_offsets(const Layout& l, const X* x, std::int64_t begin, std::int64_t end,
+                          Sum* offsets) noexcept {
+    for (std::int64_t m = 0; m < l.s.m; ++m) {
+      Z sum = 0;
+      for (std::int64_t k = begin; k < end; ++k) sum += static_cast<Z>(x[m * l.s.k + k]);
+      offsets[m] = static_cast<Sum>(kOffset) * static_cast<Sum>(sum);
+    }
   }
 
   /// Whether lines are asked for one by one, each with a pause behind. A strip's dozen at once,
@@ -212,16 +230,20 @@ struct Skinny {
   }
 
   /// Z of one strip of nr columns from what the threads have added up.
-  static void add_up(const Layout& l, const Z* sums, std::int64_t buffers, const float* scales,
-                     std::int64_t column, Z* z) noexcept {
+  static void add_up(const Layout& l, const Z* sums, std::int64_t buffers, const Sum* offsets,
+                     const float* scales, std::int64_t column, Z* z) noexcept {
     const std::int64_t count = lesser(kNr, l.s.n - column);
     for (std::int64_t m = 0; m < l.s.m; ++m) {
-      Z total[kNr] = {};
+      Sum total[kNr] = {}, offset = 0;
+      if constexpr (kOffset != 0)
+        for (std::int64_t p = 0; p < l.parts; ++p) offset += offsets[p * l.s.m + m];
       for (std::int64_t b = 0; b < buffers; ++b)
-        for (std::int64_t j = 0; j < kNr; ++j) total[j] += sums[b * l.sums + m * kNr + j];
+        for (std::int64_t j = 0; j < kNr; ++j)
+          total[j] += static_cast<Sum>(sums[b * l.sums + m * kNr + j]);
       if (scales != nullptr)
-        for (std::int64_t j = 0; j < count; ++j) total[j] *= static_cast<Z>(scales[column + j]);
-      for (std::int64_t j = 0; j < count; ++j) z[m * l.s.n + column + j] = total[j];
+        for (std::int64_t j = 0; j < count; ++j) total[j] *= static_cast<Sum>(scales[column + j]);
+      for (std::int64_t j = 0; j < count; ++j)
+        z[m * l.s.n + column + j] = static_cast<Z>(total[j] - offset);
     }
   }
 
@@ -230,14 +252,16 @@ struct Skinny {
     auto* space = static_cast<std::byte*>(plan.workspace);
     Xp* xp = reinterpret_cast<Xp*>(space);
     Z* all_sums = reinterpret_cast<Z*>(space + l.x_bytes);
-    const Books books(reinterpret_cast<std::byte*>(all_sums + l.buffers * l.sums), plan.threads,
-                      l.segments);
+    const Books books(reinterpret_cast<std::byte*>(all_sums + l.buffers * l.sums), plan.threads, l);
     const std::int64_t tasks = l.parts * l.segments, own_tasks = blocks_of(tasks, plan.threads);
 #pragma omp parallel num_threads(plan.threads)
     {
 #pragma omp for schedule(static)
-      for (std::int64_t p = 0; p < l.parts; ++p)
-        pack_x(l, x, p * l.part, lesser((p + 1) * l.part, l.s.k), xp);
+      for (std::int64_t p = 0; p < l.parts; ++p) {
+        const std::int64_t end = lesser((p + 1) * l.part, l.s.k);
+        pack_x(l, x, p * l.part, end, xp);
+        if constexpr (kOffset != 0) sum_offsets(l, x, p * l.part, end, books.offsets + p * l.s.m);
+      }
       const int thread = omp_get_thread_num();
       std::int64_t* const mine = books.mine + thread * l.segments;
       const auto take = [&](int owner, std::int64_t at) {
@@ -254,7 +278,8 @@ struct Skinny {
 #pragma omp for schedule(static)
       for (std::int64_t strip = 0; strip < blocks_of(l.s.n, kNr); ++strip) {
         const std::int64_t column = strip * kNr;
-        add_up(l, all_sums + column * l.s.m, books.taken[column / l.segment], scales, column, z);
+        add_up(l, all_sums + column * l.s.m, books.taken[column / l.segment], books.offsets, scales,
+               column, z);
       }
     }
   }
