@@ -60,6 +60,8 @@ struct Kernel {
   /// int8 cache: how far queries and weights are rounded, as a share of the largest of a head's
   /// query or of a block's weights; 0: not beyond fp32. The oracle allows for it.
   double s8_rounding = 0;
+  /// bf16 cache: likewise, as a share of each query's element and of each weight.
+  double bf16_rounding = 0;
 };
 
 /// Largest relative error of the SIMD rungs' exponential (attention_exp.hpp; std::exp is closer).

@@ -228,25 +228,28 @@ class Attention final : public Problem {
     const float* q = q_.data() + head * s.head_dim;
     const double scale = 1 / std::sqrt(static_cast<double>(s.head_dim));
     std::vector<double> p(s.context);
-    const double rounding = kScaled<T> ? kernel_.s8_rounding : 0;
+    const double rounding = kScaled<T> ? kernel_.s8_rounding : 0,
+                 of_each = std::is_same_v<T, bf16> ? kernel_.bf16_rounding : 0;
     double q_max = 0, v_max = 0;
     for (std::int64_t d = 0; d < s.head_dim; ++d) q_max = std::max<double>(q_max, std::abs(q[d]));
     double max = -std::numeric_limits<double>::infinity(), score_error = 0;
     for (std::int64_t t = 0; t < s.context; ++t) {
       const std::int64_t row = row_of(b, kv_head, t);
       const T* k = cache.k.data() + row * s.head_dim;
-      double dot = 0, magnitude = 0, squares = 0;
+      double dot = 0, magnitude = 0, squares = 0, term_squares = 0;
       for (std::int64_t d = 0; d < s.head_dim; ++d) {
         const double term = static_cast<double>(q[d]) * static_cast<double>(k[d]);
         dot += term;
         magnitude += std::abs(term);
+        term_squares += term * term;
         squares += static_cast<double>(k[d]) * static_cast<double>(k[d]);
       }
       const double factor = kScaled<T> ? scale * cache.k_scale[row] : scale;
       p[t] = dot * factor;
       max = std::max(max, p[t]);
       const double error = kEps * (walk(s.head_dim) + 4) * magnitude +
-                           walk(1) * rounding * q_max * std::sqrt(squares);
+                           walk(1) * rounding * q_max * std::sqrt(squares) +
+                           walk(1) * of_each * std::sqrt(term_squares);
       score_error = std::max(score_error, error * factor);
     }
     double sum = 0, lost = 0;
@@ -271,7 +274,8 @@ class Attention final : public Problem {
     // exponential's; and both sums run over the context. Rounded weights are off by up to
     // `rounding` times the block's largest, in each of a block's at most 64 tokens; the blocks'
     // largest weights add up to 1 at most.
-    const double relative = 2 * (score_error + kExpError) + 2 * (walk(s.context) + 4) * kEps;
+    const double relative =
+        2 * (score_error + kExpError) + 2 * (walk(s.context) + 4) * kEps + walk(1) * of_each;
     const double absolute = (walk(64) * rounding + 2 * lost) * v_max;
     for (std::int64_t d = 0; d < s.head_dim; ++d) {
       const float got = out_[head * s.head_dim + d];
