@@ -61,10 +61,14 @@ struct Packed {
     /// (fp32) to 29 % (bf16), 128 rows 7 to 9; one core, where nothing was asked for, 8 rows 27 to
     /// 39, 32 rows 14 to 22. Where Y stays in the cores' L2, it costs up to 2 %.
     bool in_turns = false;
-    /// Few rows on weights packed before: bytes in each of its panels after which lines are asked
-    /// for. A Xeon with AMX, whose memory takes 400 ns, gains 37 % (fp32) to 75 % (bf16) at M = 8,
-    /// cold, by 4 KB; one core of Zen 4 by 6 KB 5 to 16 % over 4 KB, and at M = 1, with four panels
-    /// side by side, by 1 KB 20 % over 2 KB. They are told apart by the size of L1.
+    /// Weights packed before, and X stays in L2: all blocks of K of a panel of Y, in the order of
+    /// memory, for all rows. One core of Zen 4, cold, 22 to 42 rows: 4 to 7 % faster than by parts
+    /// of Z; four cores as fast, and 1.2 to 1.4 times as fast while two of them share a core.
+    bool streams = false;
+    /// One panel of rows on weights packed before: bytes in each of its panels after which lines
+    /// are asked for. A Xeon with AMX, whose memory takes 400 ns, gains 37 % (fp32) to 75 % (bf16)
+    /// at M = 8, cold, by 4 KB; one core of Zen 4 by 6 KB 5 to 16 % over 4 KB, and at M = 1, with
+    /// four panels side by side, by 1 KB 20 % over 2 KB. They are told apart by the size of L1.
     std::int64_t far = 0;
 
     /// Blocks of K of about equal size, none of which is longer than `most` steps.
@@ -115,8 +119,12 @@ struct Packed {
     const std::int64_t block_bytes = l.panels * x_bytes + (prepacked ? 0 : l.columns * y_bytes);
     l.pass = lesser(l.k_blocks, greater(1, l3 / 2 / block_bytes));
     l.far = l1 > 32 << 10 ? (s.m == 1 ? 2048 : 4096) : (s.m == 1 ? 1024 : 6144);
-    // One panel of rows streams through weights that were packed before.
-    if (!prepacked || l.panels > 1 || !l.y_far)
+    // Rows stream through weights that were packed before.
+    l.streams =
+        prepacked && l.y_far && (l.panels == 1 || l.panels * x_bytes * l.k_blocks <= l2 * 3 / 4);
+    if (l.streams)
+      l.pass = l.k_blocks;
+    else
       part(plan.threads, l1, l2, l3, mc_most, prepacked, l);
     return l;
   }
@@ -195,9 +203,10 @@ struct Packed {
     const Layout l = layout(plan, false), pre = layout(plan, true);
     const std::int64_t parts = plan.threads * (part_x_bytes(l) + part_y_bytes(l) + part_z_bytes(l));
     const std::int64_t bytes = l.row_parts > 0 ? parts : x_bytes(l) + y_bytes(l);
-    const std::int64_t shares = plan.threads * std::int64_t{sizeof(Share)};
-    return greater(bytes,
-                   pre.row_parts > 0 ? plan.threads * part_x_bytes(pre) : x_bytes(pre) + shares);
+    const std::int64_t stream_bytes =
+        plan.threads * (stream_sums_bytes(pre) + std::int64_t{sizeof(Share)});
+    return greater(
+        bytes, pre.row_parts > 0 ? plan.threads * part_x_bytes(pre) : x_bytes(pre) + stream_bytes);
   }
 
   static Tiles tiles(const Plan& plan, bool prepacked) {
@@ -207,7 +216,8 @@ struct Packed {
     const std::int64_t panels =
         l.x_panel * std::int64_t{sizeof(Xp)} + l.y_panel * std::int64_t{sizeof(Yp)};
     const bool stays = panels <= plan.caches.l1d || l.in_turns;
-    const std::int64_t passing = l.row_parts > 0 ? l.x_part : l.mc;  // panels of X, over one of Y
+    // Panels of X, over one of Y.
+    const std::int64_t passing = l.streams ? l.panels : l.row_parts > 0 ? l.x_part : l.mc;
     const bool sums_stay = l.in_turns && part_z_bytes(l) <= plan.caches.l2 / 2;
     return {.l1 = registers,
             .l2 = stays ? Tile{passing * kMr, kNr, l.kc} : registers,
@@ -219,7 +229,7 @@ struct Packed {
             .x_stays = l.row_parts > 0,
             .y_stays = l.y_stays || l.in_turns,
             .y_in_l1 = l.in_turns,
-            .z_moved = l.in_turns,
+            .z_moved = l.in_turns || (l.streams && l.panels > 1),
             .y_prepacked = prepacked};
   }
 
@@ -326,24 +336,58 @@ struct Packed {
     }
   }
 
-  static void multiply_few(const Plan& plan, const Layout& l, const X* x, const Yp* held,
-                           const float* scales, Z* z) {
-    Xp* x_panels = static_cast<Xp*>(plan.workspace);
-    Share* const shares =
-        reinterpret_cast<Share*>(static_cast<std::byte*>(plan.workspace) + x_bytes(l));
+  /// All rows on panel p of weights packed before. Each block of it stays in L1 for all panels of
+  /// rows, while the next one is asked for; so do their sums, which lie together.
+  static void stream_panel(const Layout& l, const Xp* x, const Yp* held, std::int64_t p,
+                           const float* scales, Z* sums, Z* z) noexcept {
+    const std::int64_t lines = blocks_of(l.y_panel * std::int64_t{sizeof(Yp)}, kLine);
+    for (std::int64_t block = 0; block < l.k_blocks; ++block, x += l.panels * l.x_panel) {
+      const Yp* const y = held + l.held(block, p);
+      const std::int64_t chunks = greater(1, l.depth(block) / E::kChunk);
+      Ahead now{.at = reinterpret_cast<const std::byte*>(y + l.y_panel),
+                .rows = blocks_of(lines, chunks * l.panels)};
+      for (std::int64_t q = 0; q < l.panels; ++q) {
+        pick_tile<E, E::kRows>(l.row(q + 1) - l.row(q))(
+            blocks_of(l.depth(block), E::kGroup), x + q * l.x_panel, y, 0, sums + l.row(q) * kNr,
+            kNr, kNr, block > 0, nullptr, now);
+        now.at += now.rows * chunks * kLine;
+        if ((q + 1) * now.rows * chunks >= lines) now.rows = 0;
+      }
+    }
+    move_sums(l, sums, p, scales, z);
+  }
+
+  static std::int64_t stream_sums_bytes(const Layout& l) {
+    return l.panels > 1 ? round_up(l.s.m * kNr * std::int64_t{sizeof(Z)}, 4096) : 0;
+  }
+
+  static void multiply_streams(const Plan& plan, const Layout& l, const X* x, const Yp* held,
+                               const float* scales, Z* z) {
+    std::byte* const space = static_cast<std::byte*>(plan.workspace);
+    Xp* const x_panels = reinterpret_cast<Xp*>(space);
+    std::byte* const sums = space + x_bytes(l);
+    Share* const shares = reinterpret_cast<Share*>(sums + plan.threads * stream_sums_bytes(l));
     const std::int64_t side = l.s.m == 1 ? kSideBySide : 1, whole = l.s.n / kNr / side;
     const std::int64_t all = whole + l.columns - whole * side, own = blocks_of(all, plan.threads);
     clear(shares, plan.threads);
 #pragma omp parallel num_threads(plan.threads)
     {
 #pragma omp for
-      for (std::int64_t block = 0; block < l.k_blocks; ++block)
-        pack_x(x + block * l.kc, l.s.k, l.s.m, l.depth(block), x_panels + block * l.x_panel);
-      take_pieces(shares, plan.threads, omp_get_thread_num(), own, [&](int owner, std::int64_t at) {
+      for (std::int64_t i = 0; i < l.k_blocks * l.panels; ++i) {
+        const std::int64_t block = i / l.panels, q = i % l.panels;
+        pack_x(x + l.row(q) * l.s.k + block * l.kc, l.s.k, l.row(q + 1) - l.row(q), l.depth(block),
+               x_panels + i * l.x_panel);
+      }
+      const int thread = omp_get_thread_num();
+      Z* const own_sums = reinterpret_cast<Z*>(sums + thread * stream_sums_bytes(l));
+      take_pieces(shares, plan.threads, thread, own, [&](int owner, std::int64_t at) {
         const std::int64_t i = owner * own + at;
-        if (i < whole)
+        if (i >= all) return;
+        if (l.panels > 1)
+          stream_panel(l, x_panels, held, i, scales, own_sums, z);
+        else if (i < whole)
           few_rows(l, x_panels, held, i * side, side, scales, z);
-        else if (i < all)
+        else
           few_rows(l, x_panels, held, whole * side + i - whole, 1, scales, z);
       });
     }
@@ -478,8 +522,7 @@ struct Packed {
   static void multiply(const Plan& plan, const Layout& l, const X* x, const Y* y,
                        const Yp* prepacked, const float* scales, Z* z) {
     if (l.row_parts > 0) return multiply_parts(plan, l, x, y, prepacked, scales, z);
-    if (prepacked != nullptr && l.panels == 1 && l.pass == l.k_blocks)
-      return multiply_few(plan, l, x, prepacked, scales, z);
+    if (l.streams) return multiply_streams(plan, l, x, prepacked, scales, z);
     Xp* x_panels = static_cast<Xp*>(plan.workspace);
     Yp* y_panels = reinterpret_cast<Yp*>(static_cast<std::byte*>(plan.workspace) + x_bytes(l));
     const std::int64_t row_tasks = blocks_of(l.panels, l.mc),
