@@ -7,6 +7,17 @@
 namespace kernels::matmul {
 namespace {
 
+/// 16 columns of two rows of int8 as pairs of bf16. Whole numbers up to 128 have the same upper
+/// half in fp32 and nothing in the lower.
+inline __m512 widened_pairs(const std::int8_t* even, const std::int8_t* odd) {
+  const auto floats = [](const std::int8_t* p) {
+    return _mm512_castps_si512(Avx512::F32::load(p));
+  };
+  const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+  return _mm512_castsi512_ps(
+      _mm512_ternarylogic_epi32(_mm512_srli_epi32(floats(even), 16), floats(odd), upper, 0xf8));
+}
+
 template <class YT>
 struct Bf16Engine {
   using X = bf16;
@@ -58,16 +69,21 @@ struct Bf16Engine {
   }
 };
 
-/// Rows of Y where they lie, a line of each at a time.
-struct Bf16Rows : Bf16Engine<bf16> {
-  static V load_sums(const Z* z) { return _mm512_loadu_ps(z); }
+/// Rows of Y where they lie.
+template <class YT>
+struct Bf16Rows : Bf16Engine<YT> {
+  using W = __m512;
+  static __m512 load_sums(const float* z) { return _mm512_loadu_ps(z); }
   /// Unpacking leaves fours in a vector that are 16 bytes apart; so columns are spread out before.
-  static void load_rows(const Y* y, std::int64_t ldy, W (&w)[2]) {
+  static void load_rows(const bf16* y, std::int64_t ldy, W (&w)[2]) {
     const __m512i spread = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
-    const __m512i a = _mm512_permutexvar_epi64(spread, row(y)),
-                  b = _mm512_permutexvar_epi64(spread, row(y + ldy));
+    const __m512i a = _mm512_permutexvar_epi64(spread, _mm512_loadu_si512(y)),
+                  b = _mm512_permutexvar_epi64(spread, _mm512_loadu_si512(y + ldy));
     w[0] = _mm512_castsi512_ps(_mm512_unpacklo_epi16(a, b));
     w[1] = _mm512_castsi512_ps(_mm512_unpackhi_epi16(a, b));
+  }
+  static void load_rows(const std::int8_t* y, std::int64_t ldy, W (&w)[2]) {
+    for (int v = 0; v < 2; ++v) w[v] = widened_pairs(y + v * 16, y + ldy + v * 16);
   }
 };
 

@@ -15,15 +15,7 @@ struct Bf16Bytes : Bf16Engine<std::int8_t> {
 
   static V first(const Xp*, int) { return zero(); }
   static void load_y(const Yp* y, W (&w)[2]) {
-    const auto floats = [](const Yp* p) { return _mm512_castps_si512(Avx512::F32::load(p)); };
-    // Whole numbers up to 128 have the same upper half in fp32 and nothing in the lower.
-    const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
-    for (int v = 0; v < 2; ++v) {
-      const __m512i even = floats(y + v * kLanes), odd = floats(y + 32 + v * kLanes);
-      const __m512i pairs =
-          _mm512_ternarylogic_epi32(_mm512_srli_epi32(even, 16), odd, upper, 0xf8);
-      w[v] = _mm512_castsi512_ps(pairs);
-    }
+    for (int v = 0; v < 2; ++v) w[v] = widened_pairs(y + v * kLanes, y + 32 + v * kLanes);
   }
   static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {
     __builtin_memcpy(out, y, 32);
