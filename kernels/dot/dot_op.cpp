@@ -154,12 +154,14 @@ class Dot final : public Problem {
           slots_ > 1 ? taken(thread, first, count) : calls(first, count, own(thread));
     }
   }
-  Slice own(int thread) const { return slice(n_, thread, case_.threads, 4096 / sizeof(T)); }
+  static constexpr std::int64_t kGrain = 4096 / sizeof(T);
+  Slice own(int thread) const { return slice(n_, thread, case_.threads, kGrain); }
   /// What this thread takes of the last of `count` calls.
   Acc taken(int thread, std::int64_t first, std::int64_t count) {
     constexpr std::int64_t kPiece = (512 << 10) / sizeof(T);
-    const Slice largest = own(case_.threads - 1);
-    const std::int64_t pieces = (largest.end - largest.begin + kPiece - 1) / kPiece;
+    static_assert(kPiece % kGrain == 0, "or the last slice may have fewer pieces than another");
+    const Slice last = own(case_.threads - 1);
+    const std::int64_t pieces = (last.end - last.begin + kPiece - 1) / kPiece;
     Acc sum = 0;
     take_pieces(shares_.data(), case_.threads, thread, count * pieces,
                 [&](int owner, std::int64_t i) {
