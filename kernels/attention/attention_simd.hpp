@@ -525,11 +525,11 @@ using SimdGroup = Group<F, T, G, H, kAsk>;
 /// Chunks of the context as well, for threads to share (shares.hpp), with software prefetch.
 template <class F, class T, template <class, class, int, int, Ask> class Heads = SimdGroup>
 void attend_split(const Args<T>& a) {
-  const std::int64_t chunks = (a.context + a.chunk_tokens - 1) / a.chunk_tokens,
-                     pieces = a.batch * a.kv_heads * chunks,
-                     own_pieces = (pieces + a.threads - 1) / a.threads;
   clear(a.shares, a.threads);
   with_tiles(a.heads / a.kv_heads, a.head_dim, [&]<int G, int H>() {
+    const std::int64_t chunks = (a.context + a.chunk_tokens - 1) / a.chunk_tokens,
+                       pieces = a.batch * a.kv_heads * chunks,
+                       own_pieces = (pieces + a.threads - 1) / a.threads;
 #pragma omp parallel num_threads(a.threads)
     {
       const auto work = [&](int owner, std::int64_t i) {

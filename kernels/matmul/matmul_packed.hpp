@@ -336,8 +336,8 @@ struct Packed {
     }
   }
 
-  /// All rows on panel p of weights packed before. Each block of it stays in L1 for all panels of
-  /// rows, while the next one is asked for; so do their sums, which lie together.
+  /// All rows on panel p of weights packed before. While the panels of rows pass over a block of
+  /// it, the next one is asked for. Their sums lie together until they are complete.
   static void stream_panel(const Layout& l, const Xp* x, const Yp* held, std::int64_t p,
                            const float* scales, Z* sums, Z* z) noexcept {
     const std::int64_t lines = blocks_of(l.y_panel * std::int64_t{sizeof(Yp)}, kLine);
