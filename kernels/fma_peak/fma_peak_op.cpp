@@ -1,9 +1,12 @@
 // The compute probe as an operation.
+#include <omp.h>
+
 #include <cmath>
 #include <vector>
 
 #include "kernels/fma_peak/fma_peak.hpp"
 #include "kernels/registry.hpp"
+#include "kernels/shares.hpp"
 
 namespace kernels::fma_peak {
 namespace {
@@ -20,14 +23,18 @@ const Chain* chain_of(const KernelInfo& info, const std::string& dtype) {
 class Peak final : public Problem {
  public:
   Peak(const char* exec_unit, const Chain& chain, const Case& c)
-      : exec_unit_(exec_unit), chain_(chain), case_(c) {}
+      : exec_unit_(exec_unit), chain_(chain), case_(c), shares_(c.threads) {}
 
+  /// A thread that is through with its calls takes what others have left of theirs, or the slowest
+  /// core sets the peak of all while two virtual CPUs share it.
   void run(std::int64_t, std::int64_t count) override {
     const volatile int opaque_one = 1;
     const int one = opaque_one;
     double total = 0;
+    clear(shares_.data(), case_.threads);
 #pragma omp parallel num_threads(case_.threads) reduction(+ : total)
-    for (std::int64_t i = 0; i < count; ++i) total += chain_.run(kIterations, one);
+    take_pieces(shares_.data(), case_.threads, omp_get_thread_num(), count,
+                [&](int, std::int64_t) { total += chain_.run(kIterations, one); });
     sum_ = total;
   }
 
@@ -53,6 +60,7 @@ class Peak final : public Problem {
   const char* exec_unit_;
   Chain chain_;
   Case case_;
+  std::vector<Share> shares_;
   double sum_ = 0;
 };
 
