@@ -20,10 +20,9 @@ Region region_of(const Buffer<T>& buffer) {
 }
 
 /// Reads whole grains of the regions once, of more than 1 GB the same share of each. `loop` counts
-/// the probes' loops that can run here, each in two ways: a slice of every region for each thread,
-/// or pieces that are taken by whichever thread is free: where cores are not equally fast to the
-/// memory, slices wait for the slowest (four cores of Zen 4 read 15 to 25 % faster in pieces).
-/// Returns the bytes; 0: `loop` is beyond the last.
+/// the probes' loops that can run here. Every thread has a slice of each region, whose pieces it
+/// shares with the others (shares.hpp): where cores are not equally fast to the memory, slices
+/// alone wait for the slowest. Returns the bytes; 0: `loop` is beyond the last.
 double read_regions(int loop, int threads, const std::vector<Region>& regions);
 
 /// The same of a ring of `slots` that calls go through in turn: of slots that were left alone long
