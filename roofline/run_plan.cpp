@@ -89,7 +89,7 @@ std::vector<const ListedBenchmark*> peak_probes(const std::vector<ListedBenchmar
   const auto computes_in = [&](std::string_view type) {
     if (dtype == "f64") return type == "f64";
     if (dtype == "s8" || dtype == "u8xs8") return type == "s8";
-    return type == "f32" || type == "bf16";
+    return type == "f32" || type == "bf16" || type == dtype;
   };
   std::vector<const ListedBenchmark*> out;
   for (const ListedBenchmark& entry : listed) {

@@ -44,8 +44,8 @@ bool does_products(const KernelInfo& info, const Case& c) {
 
 Choice choose(const Kernel& kernel, const Case& c) {
   const KernelInfo* product = &registered("matmul", kernel.matmul[0]);
-  if (kernel.matmul[1] != nullptr && !does_products(*product, c))
-    product = &registered("matmul", kernel.matmul[1]);
+  const bool can = missing(product->needs).empty() && does_products(*product, c);
+  if (kernel.matmul[1] != nullptr && !can) product = &registered("matmul", kernel.matmul[1]);
   const KernelInfo* attend = &registered("attention", kernel.attention_bf16);
   if (kv_of(c) == "s8") {
     attend = &registered("attention", kernel.attention_s8[0]);

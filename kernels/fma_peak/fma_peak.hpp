@@ -29,7 +29,8 @@ struct Adds {
 struct Kernel {
   const char* exec_unit;
   Chain f64, f32, bf16, s8;
-  Adds adds;  ///< none where the unit leaves the clock alone
+  Chain bf16_s8;  ///< bf16 by int8 on int8 instructions, one for each byte of 16-bit activations
+  Adds adds;      ///< none where the unit leaves the clock alone
 };
 
 /// Adds of one call: some 15 us.

@@ -14,9 +14,12 @@ double dot_chains(std::int64_t iterations, int one) {
       [](__m512i acc) { return static_cast<double>(Avx512::S8::sum(acc)); });
 }
 
+double split_chains(std::int64_t iterations, int one) { return dot_chains(iterations, one) / 2; }
+
 }  // namespace
 
 extern const Kernel avx512_vnni = {.exec_unit = Avx512Vnni::kUnit,
-                                   .s8 = {dot_chains, 2.0 * kChains * 64}};
+                                   .s8 = {dot_chains, 2.0 * kChains * 64},
+                                   .bf16_s8 = {split_chains, 2.0 * kChains * 32}};
 
 }  // namespace kernels::fma_peak

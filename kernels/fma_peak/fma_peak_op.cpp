@@ -17,7 +17,8 @@ const Chain* chain_of(const KernelInfo& info, const std::string& dtype) {
   if (dtype == "f32") return &kernel.f32;
   if (dtype == "bf16") return &kernel.bf16;
   if (dtype == "s8") return &kernel.s8;
-  throw BadInput("fma_peak: dtype '" + dtype + "' (known: f64, f32, bf16, s8)");
+  if (dtype == "bf16xs8") return &kernel.bf16_s8;
+  throw BadInput("fma_peak: dtype '" + dtype + "' (known: f64, f32, bf16, s8, bf16xs8)");
 }
 
 class Peak final : public Problem {
@@ -75,7 +76,7 @@ std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Cache
 
 std::vector<Case> cases_for(std::vector<int> thread_counts) {
   std::vector<Case> all;
-  for (const char* dtype : {"f64", "f32", "bf16", "s8"})
+  for (const char* dtype : {"f64", "f32", "bf16", "s8", "bf16xs8"})
     for (const int threads : thread_counts)
       all.push_back({.dtype = dtype, .threads = threads, .quick = true});
   return all;

@@ -3,12 +3,10 @@
 // Bound: the DRAM read roof at every batch up to 64; half the int8 roof.
 // Gains over amx_tiled: what widening takes, which DRAM does not wait for: cold 8 x 28672 x 4096 58
 // to 63, 32 rows 46 to 51, 64 rows 29 to 43 GB/s.
-//
-// Activations within 1/64 of their row's largest are exact, smaller ones are off by up to 2^-14 of
-// it: for one that is 32 times smaller than that, as much as rounding it to bf16 was.
 #include <cstring>
 
 #include "kernels/matmul/matmul_amx.hpp"
+#include "kernels/matmul/matmul_avx512_units.hpp"
 
 namespace kernels::matmul {
 namespace {
@@ -26,46 +24,9 @@ Plan doubled(const Plan& plan) {
 /// What lies in the workspace before that of the int8 product: the units of M rows.
 std::int64_t units_bytes(const Shape& s) { return round_up(s.m * 4, 4096); }
 
-/// The largest magnitude: of bf16 without their signs, that of the largest bits.
-float largest(const bf16* x, std::int64_t n) {
-  const __m512i magnitude = _mm512_set1_epi16(0x7fff);
-  __m512i most = _mm512_setzero_si512();
-  for (std::int64_t i = 0; i < n; i += 32)
-    most = _mm512_max_epu16(most, _mm512_and_si512(_mm512_loadu_si512(x + i), magnitude));
-  alignas(64) bf16 each[32];
-  _mm512_store_si512(each, most);
-  return Avx512::F32::max_of(
-      Avx512::F32::max(Avx512::F32::load(each), Avx512::F32::load(each + 16)));
-}
-
-/// The units of a row, 2^exponent: 2^14 (1 - 2^-8) + 128 is the largest that the high byte then
-/// holds. Below 2^-100 the units end, whose inverse is to be a normal number.
-float unit_of(const bf16* x, std::int64_t n) {
-  constexpr int kBits = 13, kLeast = -100;
-  const std::int64_t whole = n / 32 * 32;
-  bf16 rest[32] = {};
-  std::memcpy(rest, x + whole, static_cast<std::size_t>(n - whole) * sizeof(bf16));
-  const float most = __builtin_fmaxf(largest(x, whole), largest(rest, 32));
-  const int exponent = most > 0x1p-100f ? __builtin_ilogbf(most) : kLeast;
-  return __builtin_ldexpf(1.0f, exponent - kBits);
-}
-
 /// kStep numbers as high and low bytes, 256 high + low, in units of which 1 is `inverse`.
 void split(const bf16* x, float inverse, std::int8_t* high, std::int8_t* low) {
-  const __m512 units = _mm512_set1_ps(inverse);
-  const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
-  const auto whole = [&](__m512i floats) {
-    return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_castsi512_ps(floats), units));
-  };
-  for (int i = 0; i < kStep; i += 32) {
-    const __m512i pairs = _mm512_loadu_si512(x + i);
-    const __m512i even = whole(_mm512_slli_epi32(pairs, 16));
-    const __m512i odd = whole(_mm512_and_si512(pairs, upper));
-    const __m512i both = _mm512_ternarylogic_epi32(even, _mm512_slli_epi32(odd, 16), upper, 0xd8);
-    const __m512i above = _mm512_srai_epi16(_mm512_add_epi16(both, _mm512_set1_epi16(128)), 8);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(high + i), _mm512_cvtepi16_epi8(above));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(low + i), _mm512_cvtepi16_epi8(both));
-  }
+  for (int i = 0; i < kStep; i += 32) split(in_units(x + i, inverse), high + i, low + i);
 }
 
 /// n numbers, each kStep of them `high_step` and `low_step` behind those before.
@@ -164,7 +125,7 @@ extern const Kernel amx_split = {.exec_unit = Amx::kUnit,
                                              .workspace_bytes = workspace_bytes,
                                              .tiles = tiles},
                                  .bf16_s8_roof = "bf16",
-                                 .bf16_s8_rounding = 0x1p-14,
+                                 .bf16_s8_rounding = kUnitRounding,
                                  .max_m = kFewRows / 2};
 
 }  // namespace kernels::matmul

@@ -15,6 +15,11 @@
 //                              of kHeader elements
 //   pack_header(panel, r, x, chunks, apart)   where kHeader > 0: what first() is to tell of row r,
 //                              packed from x on in `chunks` chunks `apart` elements apart
+// An engine may take a row of X as kParts rows in a panel, chunk by chunk one after the other, each
+// with sums of its own. Then it has
+//   open_row(panel, r, x, n)   what of n values of row r the head is to tell before they are packed
+//   pack_x(x, out, panel, r)   kChunk steps of all parts of row r
+//   join(panel, r, high, low)  what put() is given for the sums of both parts
 #pragma once
 
 #include <cstdint>
@@ -32,6 +37,12 @@ constexpr std::int64_t blocks_of(std::int64_t n, std::int64_t at_most) {
 }
 constexpr std::int64_t lesser(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 constexpr std::int64_t greater(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
+
+template <class E>
+constexpr int parts_of() {
+  if constexpr (requires { E::kParts; }) return E::kParts;
+  return 1;
+}
 
 /// Floating point. X is widened to the sums' type as it is packed; Y stays as narrow as it is, in
 /// panels too, and is widened in registers: two cheap operations for 16 bf16 beside 12 FMA. Tried

@@ -36,6 +36,7 @@ struct Packed {
   using Xp = typename E::Xp;
   using Yp = typename E::Yp;
   static constexpr std::int64_t kMr = E::kRows, kNr = E::kVectors * E::kLanes;
+  static constexpr int kParts = parts_of<E>(), kXBytes = kParts * sizeof(Xp);  ///< of one of X
   /// Panels of Y that the engine packs best at a time; panels that are asked for at a time.
   static constexpr bool kPairs = requires(Yp * to) { E::pack_two(nullptr, 0, to, to); };
   static constexpr std::int64_t kAtOnce = kPairs ? 2 : 1;
@@ -76,7 +77,7 @@ struct Packed {
       k_blocks = blocks_of(s.k, most);
       kc = round_up(blocks_of(s.k, k_blocks), E::kChunk);
       k_blocks = blocks_of(s.k, kc);
-      x_panel = E::kHeader + kMr * kc;
+      x_panel = E::kHeader + kMr * kParts * kc;
       y_panel = kNr * kc;
     }
 
@@ -101,8 +102,7 @@ struct Packed {
     l.columns = blocks_of(s.n, kNr);
     // A panel as large as L1, or a 32nd of L2 where that is more: panels are read in order, so that
     // coming from L2 costs little, and a longer one spreads the loads and stores of Z.
-    const std::int64_t step_bytes =
-        greater(kNr * std::int64_t{sizeof(Yp)}, kMr * std::int64_t{sizeof(Xp)});
+    const std::int64_t step_bytes = greater(kNr * std::int64_t{sizeof(Yp)}, kMr * kXBytes);
     l.cut(greater(E::kChunk, greater(l1, l2 / 32) / step_bytes));
     const std::int64_t x_bytes = l.x_panel * std::int64_t{sizeof(Xp)},
                        y_bytes = l.y_panel * std::int64_t{sizeof(Yp)};
@@ -145,7 +145,7 @@ struct Packed {
     const auto try_parts = [&](std::int64_t down, std::int64_t across, std::int64_t depth) {
       if (down > l.panels || across > l.columns) return;
       const std::int64_t mc = blocks_of(l.panels, down), nc = blocks_of(l.columns, across);
-      const std::int64_t x_bytes = mc * kMr * std::int64_t{sizeof(Xp)},
+      const std::int64_t x_bytes = mc * kMr * kXBytes,
                          y_bytes = nc * kNr * std::int64_t{sizeof(Yp)}, bytes = x_bytes + y_bytes;
       if (depth > 0 ? bytes * depth > room : y_bytes * kc * threads > l3 / 2) return;
       const std::int64_t all = bytes * down * across;
@@ -160,7 +160,7 @@ struct Packed {
         if (threads % down == 0) try_parts(down, threads / down, depth);
     };
     try_one_a_thread(kc);
-    const std::int64_t x_step = l.panels * kMr * std::int64_t{sizeof(Xp)};
+    const std::int64_t x_step = l.panels * kMr * kXBytes;
     const std::int64_t fit = (room / kLeast - x_step) / (kNr * std::int64_t{sizeof(Yp)});
     const std::int64_t narrow = fit > 0 ? round_up(blocks_of(l.columns, fit), threads) : 0;
     if (fit > 0 && l.s.m * narrow <= l.s.n) try_parts(1, narrow, kLeast);
@@ -222,7 +222,7 @@ struct Packed {
     return {.l1 = registers,
             .l2 = stays ? Tile{passing * kMr, kNr, l.kc} : registers,
             .l3 = {passing * kMr, l.nc * kNr, sums_stay ? l.s.k : l.pass * l.kc},
-            .x_packed = sizeof(Xp),
+            .x_packed = kXBytes,
             .y_packed = sizeof(Yp),
             .x_packs = greater(1, l.column_parts),
             .y_packs = greater(1, l.row_parts),
@@ -238,19 +238,28 @@ struct Packed {
                      Xp* out) noexcept {
     Xp* const header = out;
     out += E::kHeader;
+    if constexpr (kParts > 1)
+      for (std::int64_t r = 0; r < rows; ++r) E::open_row(header, r, x + r * ldx, depth);
+    const auto pack_chunk = [&](const X* from, std::int64_t r) {
+      if constexpr (kParts > 1)
+        E::pack_x(from, out, header, r);
+      else
+        E::pack_x(from, out);
+      out += kParts * E::kChunk;
+    };
     std::int64_t k = 0;
     for (; k + E::kChunk <= depth; k += E::kChunk)
-      for (std::int64_t r = 0; r < rows; ++r, out += E::kChunk) E::pack_x(x + r * ldx + k, out);
+      for (std::int64_t r = 0; r < rows; ++r) pack_chunk(x + r * ldx + k, r);
     if (k < depth)
-      for (std::int64_t r = 0; r < rows; ++r, out += E::kChunk) {
+      for (std::int64_t r = 0; r < rows; ++r) {
         X edge[E::kChunk] = {};
         for (std::int64_t i = k; i < depth; ++i) edge[i - k] = x[r * ldx + i];
-        E::pack_x(edge, out);
+        pack_chunk(edge, r);
       }
     if constexpr (E::kHeader > 0)
-      for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t r = 0; r < rows * kParts; ++r)
         E::pack_header(header, r, header + E::kHeader + r * E::kChunk, blocks_of(depth, E::kChunk),
-                       rows * E::kChunk);
+                       rows * kParts * E::kChunk);
   }
 
   /// Packs column panels [begin, end) of `depth` rows of y, stride n, `panel` elements apart. Walks

@@ -25,6 +25,16 @@ struct Ahead {
   }
 };
 
+/// What goes to Z of row r and vector v of a tile.
+template <class E, class V>
+[[gnu::always_inline]] inline auto sums_of(const typename E::Xp* head, int r,
+                                           const V (*acc)[E::kVectors], int v) {
+  if constexpr (parts_of<E>() == 2)
+    return E::join(head, r, acc[2 * r][v], acc[2 * r + 1][v]);
+  else
+    return acc[r][v];
+}
+
 /// P tiles side by side, each R rows by the engine's nr columns; `groups` groups of K. Panels of Y
 /// lie `panel` elements apart; `width` columns of the last one count, all of the others.
 /// `accumulate`: adds to Z.
@@ -35,8 +45,9 @@ template <class E, int R, int P>
                             Ahead ahead) noexcept {
   using V = typename E::V;
   constexpr int kSteps = E::kChunk / E::kGroup, kNr = E::kVectors * E::kLanes;
+  constexpr int kParts = parts_of<E>(), kRows = R * kParts;
   // A low tile has too few sums to hide the latency of a multiply-add: it keeps several of each.
-  constexpr int kSums = P * R * E::kVectors, kSets = kSums >= 8 ? 1 : kSums >= 4 ? 2 : 4;
+  constexpr int kSums = P * kRows * E::kVectors, kSets = kSums >= 8 ? 1 : kSums >= 4 ? 2 : 4;
   // A low tile asks for many lines a chunk, of which dozens at once wait for each other: a fourth
   // at a time is 9 to 15 % faster at M = 1, cold, on a Xeon with AMX.
   constexpr int kAsks = R <= 4 ? 4 : 1;
@@ -48,15 +59,16 @@ template <class E, int R, int P>
     __builtin_prefetch(z + z_row * ldz + z_line * kLineEntries, 1);
     if (++z_line == kZLines) z_line = 0, ++z_row;
   };
-  V acc[kSets][P][R][E::kVectors];
+  V acc[kSets][P][kRows][E::kVectors];
 #pragma GCC unroll 4
   for (int s = 0; s < kSets; ++s)
 #pragma GCC unroll 4
     for (int p = 0; p < P; ++p)
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r)
+      for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
         for (int v = 0; v < E::kVectors; ++v) acc[s][p][r][v] = s == 0 ? E::first(x, r) : E::zero();
+  const typename E::Xp* const head = x;
   x += E::kHeader;
   // Sums and vectors of Y are pinned: left alone, GCC moves the loads of the unrolled steps up
   // until it runs out of registers and spills sums.
@@ -69,7 +81,7 @@ template <class E, int R, int P>
 #pragma GCC unroll 4
       for (int v = 0; v < E::kVectors; ++v) opaque(w[v]);
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) {
+      for (int r = 0; r < kRows; ++r) {
         const auto b = E::broadcast(xs + r * E::kChunk);
 #pragma GCC unroll 4
         for (int v = 0; v < E::kVectors; ++v) {
@@ -98,7 +110,7 @@ template <class E, int R, int P>
         step(g % kSets, x + g * E::kGroup, y + g * kNr * E::kGroup);
     }
     ahead.at += ahead.rows * ahead.apart;
-    x += R * E::kChunk;
+    x += kRows * E::kChunk;
     y += kSteps * kNr * E::kGroup;
   }
   for (; groups > 0; --groups, x += E::kGroup, y += kNr * E::kGroup) step(0, x, y);
@@ -107,10 +119,17 @@ template <class E, int R, int P>
 #pragma GCC unroll 4
     for (int p = 0; p < P; ++p)
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r)
+      for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
         for (int v = 0; v < E::kVectors; ++v)
           acc[0][p][r][v] = E::add(acc[0][p][r][v], acc[s][p][r][v]);
+  decltype(sums_of<E>(head, 0, acc[0][0], 0)) sums[P][R][E::kVectors];
+#pragma GCC unroll 4
+  for (int p = 0; p < P; ++p)
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < E::kVectors; ++v) sums[p][r][v] = sums_of<E>(head, r, acc[0][p], v);
 
   if (width == kNr) {
     const auto put = [&](auto added, const float* with) __attribute__((always_inline)) {
@@ -120,7 +139,7 @@ template <class E, int R, int P>
         for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
           for (int v = 0; v < E::kVectors; ++v)
-            E::put(z + r * ldz + p * kNr + v * E::kLanes, acc[0][p][r][v], added(), with,
+            E::put(z + r * ldz + p * kNr + v * E::kLanes, sums[p][r][v], added(), with,
                    p * kNr + v * E::kLanes);
     };
     if (scales != nullptr)
@@ -136,8 +155,8 @@ template <class E, int R, int P>
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
       for (int v = 0; v < E::kVectors; ++v)
-        E::put(out + v * E::kLanes, acc[0][0][r][v], false,
-               scales != nullptr ? edge_scales : nullptr, v * E::kLanes);
+        E::put(out + v * E::kLanes, sums[0][r][v], false, scales != nullptr ? edge_scales : nullptr,
+               v * E::kLanes);
       typename E::Z* to = z + r * ldz;
       for (std::int64_t j = 0; j < width; ++j) to[j] = accumulate ? to[j] + out[j] : out[j];
     }

@@ -2,9 +2,12 @@
 // its operation's oracle.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "kernels/buffer.hpp"
+#include "kernels/matmul/matmul.hpp"
 #include "kernels/registry.hpp"
 
 namespace kernels {
@@ -44,6 +47,56 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Avx512Emulated, testing::ValuesIn(avx512_kerne
                            return std::string(info.param.op) + "_" +
                                   std::string(info.param.variant);
                          });
+
+/// Rows of bf16 over 30 binary orders, one of zeros, a very small and a very large one.
+float wide_value(std::int64_t row, std::uint64_t i) {
+  const std::uint64_t h = hash(11, i);
+  const float sign = h & 1 ? -1.0f : 1.0f,
+              order = std::ldexp(1.0f, -static_cast<int>((h >> 8) % 30));
+  const float of_row[] = {1, 0, 1e-28f, 1e30f, 3e-5f};
+  return sign * order * (1 + static_cast<float>(h >> 57) / 128) * of_row[row % 5];
+}
+
+TEST(Avx512Emulated, ActivationsOfAWideRangeAreRoundedAsFarAsStated) {
+  if (const auto why = missing(Need::avx2); !why.empty()) GTEST_SKIP() << why;
+  constexpr std::int64_t m = 10, n = 70, k = 333;
+  std::vector<bf16> x(m * k);
+  std::vector<std::int8_t> y(k * n);
+  for (std::int64_t i = 0; i < m * k; ++i) x[i] = bf16(wide_value(i / k, i));
+  for (std::int64_t i = 0; i < k * n; ++i) y[i] = static_cast<std::int8_t>(hash(12, i));
+  const std::vector<float> scales(n, 1.0f);
+  int kernels = 0;
+  for (const KernelInfo& info : avx512_kernels()) {
+    if (info.op != "matmul") continue;
+    const auto& kernel = *static_cast<const matmul::Kernel*>(info.table);
+    if (kernel.bf16_s8_rounding == 0) continue;
+    ++kernels;
+    const auto& routine = kernel.bf16_s8;
+    matmul::Plan plan{.shape = {.m = m, .n = n, .k = k}, .threads = 2, .caches = kCaches};
+    const auto zeros = [](std::int64_t bytes) {
+      return Buffer<std::byte>(bytes, 1, [](std::int64_t) { return std::byte{0}; });
+    };
+    auto workspace = zeros(routine.workspace_bytes(plan));
+    auto packed = zeros(routine.packed_bytes(plan));
+    plan.workspace = workspace.data();
+    std::vector<float> z(m * n);
+    routine.pack(plan, y.data(), scales.data(), packed.data());
+    routine.run_packed(plan, x.data(), packed.data(), scales.data(), z.data());
+    for (std::int64_t r = 0; r < m; ++r)
+      for (std::int64_t c = 0; c < n; ++c) {
+        double sum = 0, weights = 0, largest = 0;
+        for (std::int64_t i = 0; i < k; ++i) {
+          const double value = static_cast<float>(x[r * k + i]);
+          sum += value * y[i * n + c];
+          weights += std::abs(y[i * n + c]);
+          largest = std::fmax(largest, std::abs(value));
+        }
+        EXPECT_NEAR(z[r * n + c], sum, weights * largest * (kernel.bf16_s8_rounding + 0x1p-22))
+            << info.variant << ", row " << r << ", column " << c;
+      }
+  }
+  EXPECT_EQ(kernels, 2);
+}
 
 }  // namespace
 }  // namespace kernels
