@@ -49,7 +49,11 @@ class IntegerGroup : public Group<F, T, G, H, kAsk> {
       const std::int8_t* k[kTokens];
       for (int i = 0; i < kTokens; ++i) k[i] = a_.k + rows[lesser(t + i, count - 1)] * H;
       if constexpr (Base::kAsks) this->prefetch_rows(a_.k, t, lesser(t + kTokens, count));
-      for (int g = 0; g < G; g += kHeads) score_tile(k, integer_q_ + g * H, p_ + t * G + g);
+      for (int g = 0; g < G; g += kHeads)
+        if constexpr (Base::kInlined)
+          score_tile(k, integer_q_ + g * H, p_ + t * G + g);
+        else
+          called_score_tile(k, integer_q_ + g * H, p_ + t * G + g);
     }
     this->prefetch_scales(a_.k_scale, count);
     const auto step = F::load(q_step_);
@@ -116,9 +120,13 @@ class IntegerGroup : public Group<F, T, G, H, kAsk> {
     return sum;
   }
 
+  [[gnu::noinline]] static void called_score_tile(const std::int8_t* const* k,
+                                                  const std::int16_t* q, float* p) {
+    score_tile(k, q, p);
+  }
   /// p[token * G + head] = the sums, as integers.
-  [[gnu::noinline]] static void score_tile(const std::int8_t* const* k, const std::int16_t* q,
-                                           float* p) {
+  [[gnu::always_inline]] static void score_tile(const std::int8_t* const* k, const std::int16_t* q,
+                                                float* p) {
     V acc[kWidth];  // [token][head]
     const std::int8_t* row[kTokens];
 #pragma GCC unroll 16
