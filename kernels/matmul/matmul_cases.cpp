@@ -81,7 +81,8 @@ std::vector<Case> cases(const Caches& caches) {
             add(make(type, n, n, n, packed, false, threads), false);
     for (const std::int64_t m : {1, 8, 32, 128})
       for (const bool packed : {false, true}) {
-        add(make(type, m, 4096, 4096, packed, true, cores), false);
+        for (const int threads : {1, cores})
+          add(make(type, m, 4096, 4096, packed, true, threads), false);
         if (!packed) add(make(type, m, 4096, 4096, false, false, cores), false);
       }
   }

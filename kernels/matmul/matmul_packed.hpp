@@ -65,7 +65,8 @@ struct Packed {
     /// One panel of rows on weights packed before: bytes in each of its panels after which lines
     /// are asked for. A Xeon with AMX, whose memory takes 400 ns, gains 37 % (fp32) to 75 % (bf16)
     /// at M = 8, cold, by 4 KB; one core of Zen 4 by 6 KB 5 to 16 % over 4 KB, and at M = 1, with
-    /// four panels side by side, by 1 KB 20 % over 2 KB. They are told apart by the size of L1.
+    /// four panels side by side, by 1 KB 20 % over 2 KB; four cores at M = 2 by 1 KB 2 to 12 % over
+    /// 6, at M = 8 12 to 33 % less. They are told apart by the size of L1.
     std::int64_t far = 0;
     /// Panels of Y at a time where X is one row. Streams in several pages at once keep more of DRAM
     /// busy: one core of Zen 3 reads a third more in four than in one. On Zen 4, whose hardware
@@ -120,7 +121,7 @@ struct Packed {
     const std::int64_t block_bytes = l.panels * x_bytes + (prepacked ? 0 : l.columns * y_bytes);
     l.pass = lesser(l.k_blocks, greater(1, l3 / 2 / block_bytes));
     if (s.m == 1) l.side = l1 > 32 << 10 ? 4 : 2;
-    l.far = l1 > 32 << 10 ? (s.m == 1 ? 2048 : 4096) : (s.m == 1 ? 1024 : 6144);
+    l.far = l1 > 32 << 10 ? (s.m == 1 ? 2048 : 4096) : (s.m * kParts <= 2 ? 1024 : 6144);
     // Rows stream through weights that were packed before.
     l.streams =
         prepacked && l.y_far && (l.panels == 1 || l.panels * x_bytes * l.k_blocks <= l2 * 3 / 4);
