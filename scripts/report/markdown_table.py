@@ -200,10 +200,10 @@ def _height(case):
     return len(case), max(float(row["flops"]) for row in case.values())
 
 
-def _steps(rows):
+def _steps(rows, threads):
     return [
         [
-            row["program"].removesuffix(f"/threads:{row['program'].rsplit(':', 1)[1]}"),
+            row["program"].removesuffix(f"/threads:{threads}"),
             _time(float(row["time_s"])),
             _time(float(row["t_lower_s"])),
             _time(float(row["t_upper_s"])),
@@ -251,7 +251,7 @@ def main(folder, operation=None):
     prediction = folder / "prediction.csv"
     if prediction.exists():
         _table(["step", "measured", "T_lower", "T_upper", "above T_lower", "verdict"],
-               _steps(_rows(prediction)))
+               _steps(_rows(prediction), threads))
 
 
 if __name__ == "__main__":

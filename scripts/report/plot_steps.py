@@ -5,7 +5,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#B5508E", "#E69F00", "#56B4E9", "#6B4FA0")
-PANEL, GAP, TOP, LEFT = 3.1, 0.75, 0.75, 0.85
+PANEL, GAP, TOP, LEFT = 3.1, 0.65, 0.75, 0.85
+LEGEND_LINE, LEGEND_COLUMNS = 0.15, 2
 NEAR = 0.15  # kNearPrediction of roofline/prediction.hpp
 
 
@@ -27,7 +28,9 @@ def _curve(row):
 def _label(curve, threads):
     context, layers, head, own = curve
     text = f"context {context:g}, {layers:g} layer{'s' if layers != 1 else ''}"
-    return text + (" + head" if head else "") + (f", {own:g} threads" if own != threads else "")
+    of_head = " + head" if head else ""
+    of_threads = f", {own:g} thread{'s' if own != 1 else ''}" if own != threads else ""
+    return text + of_head + of_threads
 
 
 def _seconds(value, _position=None):
@@ -70,7 +73,9 @@ def _draw_panel(axes, rows, limits, threads):
     axes.set_title(style.shorten(f"{variant}: {dtype}, KV cache {kv}", 44), loc="left", fontsize=9,
                    pad=4)  # fmt: skip
     axes.set_xlabel("batch", fontsize=8.5)
-    axes.legend(loc="upper left", frameon=False, fontsize=7, handlelength=1.2)
+    axes.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.13), borderaxespad=0, frameon=False,
+                fontsize=6.8, handlelength=1.2, handletextpad=0.4, columnspacing=0.8,
+                ncol=LEGEND_COLUMNS)  # fmt: skip
 
 
 def draw(rows, title):
@@ -80,7 +85,9 @@ def draw(rows, title):
     columns = min(2, len(panels))
     lines = -(-len(panels) // columns)
     width = 8.0
-    height = TOP + lines * (PANEL + GAP)
+    curves = max(len(_groups(members, _curve)) for members in panels.values())
+    gap = GAP + LEGEND_LINE * -(-curves // LEGEND_COLUMNS)
+    height = TOP + lines * (PANEL + gap)
     figure = Figure(figsize=(width, height), dpi=100)
     figure.text(0.012, 1 - 0.12 / height, style.shorten(f"{title}: decode steps", 80),
                 fontsize=11.5, fontweight="bold", va="top")  # fmt: skip
@@ -91,14 +98,14 @@ def draw(rows, title):
                 fontsize=8.5, color="#555555", va="top")  # fmt: skip
     batches = [row.batch for row in rows]
     times = [t for row in rows for t in (row.time_s, row.lower_s, row.upper_s)]
-    limits = ((min(batches) / 1.3, max(batches) * 1.3), (min(times) / 1.5, max(times) * 4))
+    limits = ((min(batches) / 1.3, max(batches) * 1.3), (min(times) / 1.5, max(times) * 1.5))
     threads = max(row.threads for row in rows)
     share = (width - LEFT - 0.2 - 0.65 * (columns - 1)) / columns
     for place, members in enumerate(panels.values()):
         line, column = divmod(place, columns)
         axes = figure.add_axes((
             (LEFT + column * (share + 0.65)) / width,
-            1 - (TOP + PANEL + line * (PANEL + GAP)) / height,
+            1 - (TOP + PANEL + line * (PANEL + gap)) / height,
             share / width,
             (PANEL - 0.2) / height,
         ))  # fmt: skip
