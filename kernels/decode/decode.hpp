@@ -47,8 +47,8 @@ struct Glue {
 /// One variant: registered kernels by name, and what lies between them.
 struct Kernel {
   const char* exec_unit;
-  /// On weights packed before (pack:pre) where it has that; the first that this CPU can run and that
-  /// does the step's products.
+  /// On weights packed before (pack:pre) where it has that; the first that this CPU can run and
+  /// that does the step's products.
   std::array<const char*, 2> matmul;
   const char* attention_bf16;
   /// The first that this CPU can run.
