@@ -43,8 +43,7 @@ struct Bf16Engine {
   }
   static V step(V acc, W y, V x) { return Avx512Bf16::BF16::dot(acc, x, y); }
   static void put(Z* z, V acc, bool accumulate, const float* scales, int column) {
-    if (scales != nullptr) acc = _mm512_mul_ps(acc, _mm512_loadu_ps(scales + column));
-    _mm512_storeu_ps(z, accumulate ? _mm512_add_ps(acc, _mm512_loadu_ps(z)) : acc);
+    FloatAvx512<Avx512::F32, float, float>::put(z, acc, accumulate, scales, column);
   }
   static void pack_x(const X* x, Xp* out) { _mm512_storeu_si512(out, _mm512_loadu_si512(x)); }
 

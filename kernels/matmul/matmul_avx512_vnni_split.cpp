@@ -29,8 +29,7 @@ struct Int8Split : Int8Vnni<std::int8_t> {
     return _mm512_mul_ps(both, _mm512_set1_ps(unit(header, row)));
   }
   static void put(Z* z, __m512 sum, bool accumulate, const float* scales, int column) {
-    if (scales != nullptr) sum = _mm512_mul_ps(sum, _mm512_loadu_ps(scales + column));
-    _mm512_storeu_ps(z, accumulate ? _mm512_add_ps(sum, _mm512_loadu_ps(z)) : sum);
+    FloatAvx512<Avx512::F32, float, float>::put(z, sum, accumulate, scales, column);
   }
   static void open_row(Xp* header, std::int64_t row, const X* x, std::int64_t n) {
     const float unit = unit_of(x, n);

@@ -32,7 +32,8 @@ struct Packed {
   using Xp = typename E::Xp;
   using Yp = typename E::Yp;
   static constexpr std::int64_t kMr = E::kRows, kNr = E::kVectors * E::kLanes;
-  static constexpr int kParts = parts_of<E>(), kXBytes = kParts * sizeof(Xp);  ///< of one of X
+  static constexpr int kParts = parts_of<E>();
+  static constexpr int kXBytes = kParts * sizeof(Xp);  ///< of one value of X in a panel
   /// Panels of Y that the engine packs best at a time; panels that are asked for at a time.
   static constexpr bool kPairs = requires(Yp * to) { E::pack_two(nullptr, 0, to, to); };
   static constexpr std::int64_t kAtOnce = kPairs ? 2 : 1;
