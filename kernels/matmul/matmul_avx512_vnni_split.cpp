@@ -4,9 +4,6 @@
 // Gains over avx512_bf16_bytes, weights packed before, cold, 4096 x 4096, four cores of Zen 4: M =
 // 1 1.08, 4 1.13, 8 1.24, 16 1.36, 32 1.32, 256 1.24 times as fast; over avx512_bf16_packed, whose
 // weights are widened as they are packed, 1.03 at 1024 and 2048 cubed on one core.
-// Left after measuring int8 of twice the rows: few rows of plain weights, woven as by
-// avx512_vnni_skinny, would be 1.04 times as fast as avx512_bf16_skinny at M = 1, 1.08 at 8, slower
-// at 32.
 #include "kernels/matmul/matmul_avx512_units.hpp"
 #include "kernels/matmul/matmul_avx512_vnni.hpp"
 #include "kernels/matmul/matmul_packed.hpp"

@@ -6,6 +6,11 @@
 // for the prefetcher, and each loaded vector of Y is used for all M rows. The threads' sums are
 // added up at the end, in an order that may differ from call to call, as threads share the tasks
 // (shares.hpp).
+//
+// An engine with parts (matmul_engine.hpp) has here
+//   unit_of(x, n)              the unit of a row of n values
+//   split_x(x, unit, parts)    kSplit values of a row as kParts rows
+//   joined(high, low)          a sum, in units, from those of both parts
 #pragma once
 
 #include <omp.h>
@@ -23,8 +28,10 @@ struct Skinny {
   using Y = typename E::Y;
   using Z = typename E::Z;
   using Xp = typename E::Xp;
+  static constexpr int kParts = parts_of<E>();
+  using Kept = std::conditional_t<kParts == 1, Z, std::int32_t>;  ///< sums on the way
   /// Sums of int32 may wrap on the way.
-  using Sum = std::conditional_t<std::is_integral_v<Z>, std::uint32_t, Z>;
+  using Sum = std::conditional_t<std::is_integral_v<Kept>, std::uint32_t, Kept>;
   static constexpr std::int64_t kNr = E::kVectors * E::kLanes;
   /// What the engine adds to every value of Y.
   static constexpr int kOffset = [] {
@@ -40,8 +47,17 @@ struct Skinny {
   static constexpr std::int64_t kRows = kDepth * E::kGroup;
   static constexpr std::int64_t kLine = 64;
 
+  /// How lines are asked for before they are loaded.
+  enum class Asking {
+    kNone,
+    kAhead,   ///< a strip's at once, some columns before their turn
+    kPaced,   ///< so, but each with a pause behind, as a strip's lines are loaded
+    kInOrder  ///< a visit before, in the order of memory, spread over the rows of sums
+  };
+
   struct Layout {
     Shape s;
+    std::int64_t rows;               ///< of X and of sums: all parts of every row
     std::int64_t segment, segments;  ///< columns a task; how many
     std::int64_t part, parts;        ///< steps of K a task, a multiple of kRows; how many
     std::int64_t buffers;            ///< sums that a segment may have: one a thread at its tasks
@@ -54,6 +70,25 @@ struct Skinny {
     /// into L2, and 16, 6 and 7 % at M = 8; by 1024 less, by 3072 or 4096 no faster.
     bool into_l2;
     std::int64_t ahead;
+    Asking asking;
+  };
+
+  /// The lines of a visit, asked for into L2 in the order of memory.
+  struct Lines {
+    const std::byte *at, *row_end;
+    std::int64_t width, apart;  ///< bytes of a row; from one to the next
+    static Lines of(const Y* y, std::int64_t columns, std::int64_t ldy) {
+      const auto* const at = reinterpret_cast<const std::byte*>(y);
+      const std::int64_t wide = columns * std::int64_t{sizeof(Y)};
+      return {at, at + wide, wide, ldy * std::int64_t{sizeof(Y)}};
+    }
+    void ask() {
+      __builtin_prefetch(at, 0, 2);
+      at += kLine;
+      if (at < row_end) return;
+      at += apart - width;
+      row_end += apart;
+    }
   };
 
   /// Who adds up where.
@@ -61,18 +96,21 @@ struct Skinny {
     Share* shares;        ///< [threads]
     std::int64_t* taken;  ///< [segments]: sums that have been begun
     std::int64_t* mine;   ///< [threads][segments]: which of them is a thread's; -1: none yet
-    Sum* offsets;  ///< [parts][M]: what is too much in each row's sums; if there is an offset
+    Sum* offsets;  ///< [parts][rows]: what is too much in each row's sums; if there is an offset
+    float* units;  ///< [M]: of rows in several parts
 
     static constexpr std::int64_t bytes(std::int64_t threads, const Layout& l) {
       return threads * std::int64_t{sizeof(Share)} +
              (threads + 1) * l.segments * std::int64_t{sizeof(std::int64_t)} +
-             (kOffset != 0 ? l.parts * l.s.m * std::int64_t{sizeof(Sum)} : 0);
+             (kOffset != 0 ? l.parts * l.rows * std::int64_t{sizeof(Sum)} : 0) +
+             (kParts > 1 ? l.s.m * std::int64_t{sizeof(float)} : 0);
     }
     Books(std::byte* space, int threads, const Layout& l)
         : shares(reinterpret_cast<Share*>(space)),
           taken(reinterpret_cast<std::int64_t*>(shares + threads)),
           mine(taken + l.segments),
-          offsets(reinterpret_cast<Sum*>(mine + threads * l.segments)) {
+          offsets(reinterpret_cast<Sum*>(mine + threads * l.segments)),
+          units(reinterpret_cast<float*>(offsets + (kOffset != 0 ? l.parts * l.rows : 0))) {
       clear(shares, threads);
       for (std::int64_t i = 0; i < l.segments; ++i) taken[i] = 0;
       for (std::int64_t i = 0; i < threads * l.segments; ++i) mine[i] = -1;
@@ -82,9 +120,9 @@ struct Skinny {
   static Layout layout(const Plan& plan) {
     const Shape& s = plan.shape;
     const std::int64_t l2 = plan.caches.l2 > 0 ? plan.caches.l2 : 512 << 10;
-    Layout l{.s = s};
+    Layout l{.s = s, .rows = s.m * kParts};
     const std::int64_t y_bytes = s.k * std::int64_t{sizeof(Y)},
-                       z_bytes = s.m * std::int64_t{sizeof(Z)};
+                       z_bytes = l.rows * std::int64_t{sizeof(Kept)};
     // Adding up the threads' sums may cost a fifth of reading Y at most: so many may share a
     // column, those aside who take what others have left.
     const std::int64_t sharing = lesser(plan.threads, greater(1, y_bytes / (10 * z_bytes)));
@@ -102,16 +140,18 @@ struct Skinny {
     l.part = round_up(blocks_of(s.k, wanted), kRows);
     l.parts = blocks_of(s.k, l.part);
     l.buffers = lesser(plan.threads, l.parts);
-    l.x_bytes = round_up(round_up(s.k, kRows) * s.m * std::int64_t{sizeof(Xp)}, 4096);
-    l.sums = round_up(s.m * l.segment * l.segments, 4096 / std::int64_t{sizeof(Z)});
+    l.x_bytes = round_up(round_up(s.k, kRows) * l.rows * std::int64_t{sizeof(Xp)}, 4096);
+    l.sums = round_up(l.rows * l.segment * l.segments, 4096 / std::int64_t{sizeof(Kept)});
     l.into_l2 = plan.caches.l1d <= 32 << 10;
     l.ahead = (l.into_l2 ? 2048 : 512) / std::int64_t{sizeof(Y)};
+    l.asking = asking(l);
     return l;
   }
 
   static std::int64_t workspace_bytes(const Plan& plan) {
     const Layout l = layout(plan);
-    return l.x_bytes + l.buffers * l.sums * std::int64_t{sizeof(Z)} + Books::bytes(plan.threads, l);
+    return l.x_bytes + l.buffers * l.sums * std::int64_t{sizeof(Kept)} +
+           Books::bytes(plan.threads, l);
   }
 
   static Tiles tiles(const Plan& plan, bool) {
@@ -119,63 +159,99 @@ struct Skinny {
     return {.l1 = {l.s.m, kNr, kRows},
             .l2 = {l.s.m, l.segment, kRows},
             .l3 = {l.s.m, l.segment, blocks_of(l.s.k, l.buffers)},
-            .x_packed = sizeof(Xp)};
+            .x_packed = kParts * int{sizeof(Xp)}};
   }
 
-  /// kDepth groups of K of all rows side by side: [K / kRows][M][kRows], padded with zeros.
+  /// kDepth groups of K of all rows side by side: [K / kRows][rows][kRows], padded with zeros.
   static void pack_x(const Layout& l, const X* x, std::int64_t begin, std::int64_t end,
-                     Xp* out) noexcept {
-    for (std::int64_t k = begin; k < end; k += kRows)
-      for (std::int64_t m = 0; m < l.s.m; ++m)
-        for (std::int64_t i = 0; i < kRows; ++i)
-          out[k * l.s.m + m * kRows + i] =
-              k + i < l.s.k ? static_cast<Xp>(x[m * l.s.k + k + i]) : Xp{};
-  }
-
-  static void sum_offsets(const Layout& l, const X* x, std::int64_t begin, std::int64_t end,
-                          Sum* offsets) noexcept {
-    for (std::int64_t m = 0; m < l.s.m; ++m) {
-      Z sum = 0;
-      for (std::int64_t k = begin; k < end; ++k) sum += static_cast<Z>(x[m * l.s.k + k]);
-      offsets[m] = static_cast<Sum>(kOffset) * static_cast<Sum>(sum);
+                     const float* units, Xp* out) noexcept {
+    if constexpr (kParts > 1) {
+      pack_parts(l, x, begin, end, units, out);
+    } else {
+      for (std::int64_t k = begin; k < end; k += kRows)
+        for (std::int64_t m = 0; m < l.s.m; ++m)
+          for (std::int64_t i = 0; i < kRows; ++i)
+            out[k * l.s.m + m * kRows + i] =
+                k + i < l.s.k ? static_cast<Xp>(x[m * l.s.k + k + i]) : Xp{};
     }
   }
 
-  /// Whether lines are asked for one by one, each with a pause behind. A strip's dozen at once,
-  /// into L1, leave fp32 at 41 to 51 GB/s in some runs where this has 55 to 61 (Xeon with AMX);
-  /// narrower types and more rows, which have more to do with a line, are 2 to 9 % faster with the
-  /// dozen.
-  static bool paced(const Layout& l) { return !l.into_l2 && sizeof(Y) >= 4 && l.s.m <= 2; }
+  static void pack_parts(const Layout& l, const X* x, std::int64_t begin, std::int64_t end,
+                         const float* units, Xp* out) noexcept {
+    static_assert(E::kSplit % kRows == 0);
+    for (std::int64_t m = 0; m < l.s.m; ++m)
+      for (std::int64_t k = begin; k < end; k += E::kSplit) {
+        const X* from = x + m * l.s.k + k;
+        X padded[E::kSplit] = {};
+        if (k + E::kSplit > l.s.k) {
+          for (std::int64_t i = k; i < l.s.k; ++i) padded[i - k] = x[m * l.s.k + i];
+          from = padded;
+        }
+        Xp split[kParts][E::kSplit];
+        E::split_x(from, units[m], split);
+        for (std::int64_t i = 0; i < E::kSplit && k + i < end; i += kRows)
+          for (int part = 0; part < kParts; ++part)
+            __builtin_memcpy(out + (k + i) * l.rows + (m * kParts + part) * kRows, split[part] + i,
+                             kRows * sizeof(Xp));
+      }
+  }
+
+  /// Of packed X.
+  static void sum_offsets(const Layout& l, const Xp* x, std::int64_t begin, std::int64_t end,
+                          Sum* offsets) noexcept {
+    for (std::int64_t row = 0; row < l.rows; ++row) {
+      std::int32_t sum = 0;
+      for (std::int64_t k = begin; k < end; k += kRows)
+        for (std::int64_t i = 0; i < kRows; ++i) sum += x[k * l.rows + row * kRows + i];
+      offsets[row] = static_cast<Sum>(kOffset) * static_cast<Sum>(sum);
+    }
+  }
+
+  /// A strip's dozen at once, into L1, leave fp32 at 41 to 51 GB/s in some runs where pauses have
+  /// 55 to 61 (Xeon with AMX); narrower types and more rows, which have more to do with a line, are
+  /// 2 to 9 % faster with the dozen. In order, on Zen 4 with 512-bit vectors: int8 at M = 8 1.02
+  /// (four cores) to 1.1 times as fast (one), bf16 x int8 as two bytes 1.06 to 1.09, bf16 0.99 to
+  /// 1.05; all at M = 32 0.98 (four cores) to 1.09; with fewer rows 0.9 to 0.99. With 256-bit
+  /// vectors 0.87 to 1.01.
+  static Asking asking(const Layout& l) {
+    if (!l.into_l2) return sizeof(Y) >= 4 && l.s.m <= 2 ? Asking::kPaced : Asking::kAhead;
+    const std::int64_t enough = sizeof(Y) == 1 ? 2 : 4 * std::int64_t{sizeof(Y)};
+    return sizeof(typename E::V) == 64 && l.rows >= enough ? Asking::kInOrder : Asking::kAhead;
+  }
 
   /// Adds `Depth` groups of one strip of nr columns to the sums of all rows. Asks for as many from
-  /// `ahead` on if kPaced.
-  template <int Depth, bool kPaced>
+  /// `ahead` on (kPaced), or for as many lines (kInOrder).
+  template <int Depth, Asking kAsking>
   [[gnu::always_inline]] static inline void strip(const Layout& l, const Xp* x, const Y* y,
-                                                  std::int64_t ldy, const Y* ahead, bool add,
-                                                  Z* sums) {
+                                                  std::int64_t ldy, const Y* ahead, Lines& lines,
+                                                  bool add, Kept* sums) {
     typename E::W w[Depth][E::kVectors];
 #pragma GCC unroll 8
     for (int d = 0; d < Depth; ++d) {
-      if constexpr (kPaced) {
+      if constexpr (kAsking == Asking::kPaced) {
 #pragma GCC unroll 4
         for (std::int64_t j = 0; j < kNr; j += kLine / std::int64_t{sizeof(Y)})
           ask_for<4>(ahead + d * ldy + j);
       }
       E::load_rows(y + d * E::kGroup * ldy, ldy, w[d]);
-      if constexpr (kPaced) {
+      if constexpr (kAsking == Asking::kPaced) {
 #pragma GCC unroll 4
         for (auto& v : w[d]) opaque(v);  // or GCC loads all behind the requests
       }
     }
-    for (std::int64_t m = 0; m < l.s.m; ++m) {
+    constexpr std::int64_t kStripLines = kRows * kNr * std::int64_t{sizeof(Y)} / kLine;
+    std::int64_t asks = kAsking == Asking::kInOrder ? kStripLines : 0;
+    const std::int64_t asks_a_row = kAsking == Asking::kInOrder ? blocks_of(asks, l.rows) : 0;
+    for (std::int64_t row = 0; row < l.rows; ++row) {
+      for (std::int64_t i = lesser(asks_a_row, asks); i > 0; --i, --asks) lines.ask();
       typename E::V acc[E::kVectors];
-      Z* at = sums + m * kNr;
+      Kept* at = sums + row * kNr;
 #pragma GCC unroll 4
       for (int v = 0; v < E::kVectors; ++v)
         acc[v] = add ? E::load_sums(at + v * E::kLanes) : E::zero();
 #pragma GCC unroll 8
       for (int d = 0; d < Depth; ++d) {
-        const auto b = E::broadcast(x + m * kRows + d * E::kGroup);
+        const auto b = E::broadcast(x + row * kRows + d * E::kGroup);
 #pragma GCC unroll 4
         for (int v = 0; v < E::kVectors; ++v) acc[v] = E::step(acc[v], w[d][v], b);
       }
@@ -193,30 +269,36 @@ struct Skinny {
         __builtin_prefetch(reinterpret_cast<const std::byte*>(y + i * ldy) + at, 0, kLevel);
   }
 
+  template <Asking kAsking>
   static void task(const Layout& l, const Xp* x, const Y* y, std::int64_t column,
-                   std::int64_t begin, std::int64_t end, bool more, Z* sums) noexcept {
+                   std::int64_t begin, std::int64_t end, bool more, Kept* sums) noexcept {
     const std::int64_t width = lesser(l.segment, l.s.n - column), whole = width / kNr * kNr;
-    const bool with_pauses = paced(l);
     for (std::int64_t k = begin; k < end; k += kRows) {
-      const Xp* xk = x + k * l.s.m;
+      const Xp* xk = x + k * l.rows;
       const Y* yk = y + k * l.s.n + column;
       // The rows behind a task are mostly the same thread's next ones.
       const bool add = more || k > begin, more_visits = k + 2 * kRows <= l.s.k;
+      Lines lines = Lines::of(yk + (more_visits ? kRows * l.s.n : 0), whole, l.s.n);
       std::int64_t j = 0;
       if (k + kRows <= l.s.k)
         for (; j < whole; j += kNr) {
+          Kept* const to = sums + j * l.rows;
+          if constexpr (kAsking == Asking::kInOrder) {
+            strip<kDepth, kAsking>(l, xk, yk + j, l.s.n, nullptr, lines, add, to);
+            continue;
+          }
           const bool in_visit = j + l.ahead < whole;
           const bool asks = j * std::int64_t{sizeof(Y)} % kLine == 0 && (in_visit || more_visits);
           const Y* const ahead = yk + j + l.ahead + (in_visit ? 0 : kRows * l.s.n - whole);
-          if (asks && with_pauses) {
-            strip<kDepth, true>(l, xk, yk + j, l.s.n, ahead, add, sums + j * l.s.m);
+          if (asks && kAsking == Asking::kPaced) {
+            strip<kDepth, kAsking>(l, xk, yk + j, l.s.n, ahead, lines, add, to);
             continue;
           }
           if (asks && l.into_l2)
             prefetch<2>(ahead, l.s.n);
           else if (asks)
             prefetch<3>(ahead, l.s.n);
-          strip<kDepth, false>(l, xk, yk + j, l.s.n, nullptr, add, sums + j * l.s.m);
+          strip<kDepth, Asking::kNone>(l, xk, yk + j, l.s.n, nullptr, lines, add, to);
         }
       // Rows or columns that are missing: a copy padded with zeros.
       for (; j < width; j += kNr) {
@@ -224,26 +306,41 @@ struct Skinny {
         for (std::int64_t i = 0; i < kRows && k + i < l.s.k; ++i)
           for (std::int64_t c = 0; c < kNr && j + c < width; ++c)
             edge[i * kNr + c] = yk[i * l.s.n + j + c];
-        strip<kDepth, false>(l, xk, edge, kNr, nullptr, add, sums + j * l.s.m);
+        strip<kDepth, Asking::kNone>(l, xk, edge, kNr, nullptr, lines, add, sums + j * l.rows);
       }
     }
   }
 
-  /// Z of one strip of nr columns from what the threads have added up.
-  static void add_up(const Layout& l, const Z* sums, std::int64_t buffers, const Sum* offsets,
+  /// One row of sums of a strip of nr columns, of all that the threads have added up.
+  static void gather(const Layout& l, const Kept* sums, std::int64_t buffers, const Sum* offsets,
+                     std::int64_t row, Sum (&total)[kNr]) noexcept {
+    Sum offset = 0;
+    if constexpr (kOffset != 0)
+      for (std::int64_t p = 0; p < l.parts; ++p) offset += offsets[p * l.rows + row];
+    for (Sum& t : total) t = -offset;
+    for (std::int64_t b = 0; b < buffers; ++b)
+      for (std::int64_t j = 0; j < kNr; ++j)
+        total[j] += static_cast<Sum>(sums[b * l.sums + row * kNr + j]);
+  }
+
+  /// Z of one strip of nr columns.
+  static void add_up(const Layout& l, const Kept* sums, std::int64_t buffers, const Books& books,
                      const float* scales, std::int64_t column, Z* z) noexcept {
     const std::int64_t count = lesser(kNr, l.s.n - column);
     for (std::int64_t m = 0; m < l.s.m; ++m) {
-      Sum total[kNr] = {}, offset = 0;
-      if constexpr (kOffset != 0)
-        for (std::int64_t p = 0; p < l.parts; ++p) offset += offsets[p * l.s.m + m];
-      for (std::int64_t b = 0; b < buffers; ++b)
-        for (std::int64_t j = 0; j < kNr; ++j)
-          total[j] += static_cast<Sum>(sums[b * l.sums + m * kNr + j]);
+      Sum totals[kParts][kNr];
+      for (int part = 0; part < kParts; ++part)
+        gather(l, sums, buffers, books.offsets, m * kParts + part, totals[part]);
+      Z row[kNr];
+      for (std::int64_t j = 0; j < kNr; ++j)
+        if constexpr (kParts > 1)
+          row[j] = E::joined(static_cast<Kept>(totals[0][j]), static_cast<Kept>(totals[1][j])) *
+                   books.units[m];
+        else
+          row[j] = static_cast<Z>(totals[0][j]);
       if (scales != nullptr)
-        for (std::int64_t j = 0; j < count; ++j) total[j] *= static_cast<Sum>(scales[column + j]);
-      for (std::int64_t j = 0; j < count; ++j)
-        z[m * l.s.n + column + j] = static_cast<Z>(total[j] - offset);
+        for (std::int64_t j = 0; j < count; ++j) row[j] *= static_cast<Z>(scales[column + j]);
+      for (std::int64_t j = 0; j < count; ++j) z[m * l.s.n + column + j] = row[j];
     }
   }
 
@@ -251,16 +348,20 @@ struct Skinny {
     const Layout l = layout(plan);
     auto* space = static_cast<std::byte*>(plan.workspace);
     Xp* xp = reinterpret_cast<Xp*>(space);
-    Z* all_sums = reinterpret_cast<Z*>(space + l.x_bytes);
+    Kept* all_sums = reinterpret_cast<Kept*>(space + l.x_bytes);
     const Books books(reinterpret_cast<std::byte*>(all_sums + l.buffers * l.sums), plan.threads, l);
     const std::int64_t tasks = l.parts * l.segments, own_tasks = blocks_of(tasks, plan.threads);
 #pragma omp parallel num_threads(plan.threads)
     {
+      if constexpr (kParts > 1) {
+#pragma omp for schedule(static)
+        for (std::int64_t m = 0; m < l.s.m; ++m) books.units[m] = E::unit_of(x + m * l.s.k, l.s.k);
+      }
 #pragma omp for schedule(static)
       for (std::int64_t p = 0; p < l.parts; ++p) {
         const std::int64_t end = lesser((p + 1) * l.part, l.s.k);
-        pack_x(l, x, p * l.part, end, xp);
-        if constexpr (kOffset != 0) sum_offsets(l, x, p * l.part, end, books.offsets + p * l.s.m);
+        pack_x(l, x, p * l.part, end, books.units, xp);
+        if constexpr (kOffset != 0) sum_offsets(l, xp, p * l.part, end, books.offsets + p * l.rows);
       }
       const int thread = omp_get_thread_num();
       std::int64_t* const mine = books.mine + thread * l.segments;
@@ -270,15 +371,21 @@ struct Skinny {
         const bool more = mine[segment] >= 0;
         if (!more) mine[segment] = __atomic_fetch_add(&books.taken[segment], 1, __ATOMIC_RELAXED);
         const std::int64_t column = segment * l.segment;
-        task(l, xp, y, column, p * l.part, lesser((p + 1) * l.part, l.s.k), more,
-             all_sums + mine[segment] * l.sums + column * l.s.m);
+        const std::int64_t end = lesser((p + 1) * l.part, l.s.k);
+        Kept* const sums = all_sums + mine[segment] * l.sums + column * l.rows;
+        if (l.asking == Asking::kInOrder)
+          task<Asking::kInOrder>(l, xp, y, column, p * l.part, end, more, sums);
+        else if (l.asking == Asking::kPaced)
+          task<Asking::kPaced>(l, xp, y, column, p * l.part, end, more, sums);
+        else
+          task<Asking::kAhead>(l, xp, y, column, p * l.part, end, more, sums);
       };
       take_pieces(books.shares, plan.threads, thread, own_tasks, take);
 #pragma omp barrier
 #pragma omp for schedule(static)
       for (std::int64_t strip = 0; strip < blocks_of(l.s.n, kNr); ++strip) {
         const std::int64_t column = strip * kNr;
-        add_up(l, all_sums + column * l.s.m, books.taken[column / l.segment], books.offsets, scales,
+        add_up(l, all_sums + column * l.rows, books.taken[column / l.segment], books, scales,
                column, z);
       }
     }

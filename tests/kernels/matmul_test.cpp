@@ -226,5 +226,14 @@ TEST(MatmulInput, IsRefusedInOneLine) {
             "matmul: dtype 'f8' (known: f64, f32, bf16, s8, u8xs8, bf16xs8)");
 }
 
+TEST(MatmulOffer, EndsAtTheLargestShapeOfAKernel) {
+  const Kernel few{.exec_unit = "scalar", .f32 = blocked.f32, .max_m = 4, .max_k = 100};
+  KernelInfo info{};
+  info.table = &few;
+  EXPECT_TRUE(operation.supports(info, make("f32", "4", "1000", "100")));
+  EXPECT_FALSE(operation.supports(info, make("f32", "5", "1000", "100")));
+  EXPECT_FALSE(operation.supports(info, make("f32", "4", "1000", "101")));
+}
+
 }  // namespace
 }  // namespace kernels::matmul
