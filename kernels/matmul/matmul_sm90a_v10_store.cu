@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads, 1)
           auto& full = shared.full[at.stage];
           auto& stage = shared.stages[at.stage];
           const int k = s * kStep<Type>;
-          ptx::mbarrier_wait_cluster(shared.empty[at.stage], at.parity ^ 1);
+          ptx::mbarrier_wait(shared.empty[at.stage], at.parity ^ 1);
           ptx::mbarrier_arrive_expect(full, kStageBytes<kN>);
           load_x(stage, x, (kCluster * pair.m + rank) * kTileM, k, pair.batch, full);
           load_y_half<Type>(stage, y, rank, pair.n * kN, k, pair.batch, full);

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         for (int k = 0; k < a.k; k += kStep<Bf16>, at.advance()) {
           auto& full = shared.full[at.stage];
           auto& stage = shared.stages[at.stage];
-          ptx::mbarrier_wait_cluster(shared.empty[at.stage], at.parity ^ 1);
+          ptx::mbarrier_wait(shared.empty[at.stage], at.parity ^ 1);
           ptx::mbarrier_arrive_expect(full, kStageBytes<kTileN>);
           load_x(stage, x, row, k, pair.batch, full);
           load_y_half<Bf16>(stage, y, rank, pair.n * kTileN, k, pair.batch, full);

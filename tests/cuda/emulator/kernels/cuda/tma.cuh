@@ -18,9 +18,6 @@ inline void mbarrier_arrive_at(Mbarrier& b, unsigned rank) {
   emulation::mbarrier_arrive_at(&b, static_cast<int>(rank));
 }
 inline void mbarrier_wait(Mbarrier& b, unsigned parity) { emulation::mbarrier_wait(&b, parity); }
-inline void mbarrier_wait_cluster(Mbarrier& b, unsigned parity) {
-  emulation::mbarrier_wait(&b, parity);
-}
 
 inline void prefetch_map(const CUtensorMap&) {}
 inline void load_box_multicast(void* to, const CUtensorMap& map, int x, int y, int z, Mbarrier& b,
