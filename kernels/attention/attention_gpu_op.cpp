@@ -33,7 +33,7 @@ constexpr std::uint64_t kSeedQ = 1, kSeedK = 2, kSeedV = 3, kSeedKScale = 4, kSe
 Shape gpu_shape_of(const Case& c) {
   const Shape s = shape_of(c);
   if (s.context > 1 << 24) throw BadInput("shape: context:" + c.text("context") + " is too large");
-  if (s.batch * s.heads > 1 << 17)
+  if (s.batch * s.heads > 65535)  // a grid's blocks in y
     throw BadInput("shape: batch:" + c.text("batch") + " times heads is too large");
   return s;
 }
@@ -132,8 +132,7 @@ class GpuAttention final : public cuda::GpuProblem {
     const std::int64_t pieces = partials(s.batch, s.heads, pieces_.chunks);
     partial_sums_ = cuda::allocate(pieces * s.head_dim * sizeof(float));
     partial_stats_ = cuda::allocate(pieces * sizeof(float2));
-    finished_ = cuda::allocate(s.batch * s.heads * sizeof(unsigned));
-    CUDA_CHECK(cudaMemset(finished_.get(), 0, s.batch * s.heads * sizeof(unsigned)));
+    finished_ = cuda::allocate_zeroed(s.batch * s.heads * sizeof(unsigned));
     make_marks();
     for (std::int64_t slot = 0; slot < slots_; ++slot) {
       caches_of_.push_back(make_cache());
@@ -168,7 +167,7 @@ class GpuAttention final : public cuda::GpuProblem {
     const std::int64_t all = s.batch * s.heads;
     const double per_head = 2.0 * static_cast<double>(s.context * s.head_dim);
     const std::int64_t checked =
-        std::clamp<std::int64_t>(static_cast<std::int64_t>(kOracleMacs / per_head), 2, all);
+        std::min(all, std::max<std::int64_t>(2, static_cast<std::int64_t>(kOracleMacs / per_head)));
     std::string wrong;
 #pragma omp parallel for schedule(dynamic)
     for (std::int64_t i = 0; i < checked; ++i) {

@@ -11,6 +11,7 @@
 
 #include "kernels/attention/attention_gpu.cuh"
 #include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/widen.cuh"
 #include "kernels/dtype.hpp"
 
 namespace kernels::attention {
@@ -32,6 +33,15 @@ struct Elements {
   T of[16 / sizeof(T)];
   __device__ __forceinline__ explicit Elements(const uint4& v) { memcpy(of, &v, sizeof of); }
   __device__ __forceinline__ float operator[](int i) const { return static_cast<float>(of[i]); }
+};
+template <>
+struct Elements<std::int8_t> {
+  std::uint32_t flipped[4];
+  __device__ __forceinline__ explicit Elements(const uint4& v)
+      : flipped{v.x ^ 0x80808080, v.y ^ 0x80808080, v.z ^ 0x80808080, v.w ^ 0x80808080} {}
+  __device__ __forceinline__ float operator[](int i) const {
+    return cuda::widen_flipped(flipped[i / 4], i % 4);
+  }
 };
 
 template <class T, int dim, int heads>

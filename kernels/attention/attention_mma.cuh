@@ -13,6 +13,7 @@
 #include "kernels/attention/attention_gpu.cuh"
 #include "kernels/cuda/pairs.cuh"
 #include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/widen.cuh"
 #include "kernels/dtype.hpp"
 
 namespace kernels::attention {
@@ -35,20 +36,24 @@ __device__ __forceinline__ void multiply(__half, float (&d)[4], const std::uint3
   cuda::ptx::mma_f16(d, a, b);
 }
 
-/// Two elements of 8 bits, in the low half of `pair`, as two of 16 bits.
-template <class T>
-__device__ __forceinline__ std::uint32_t widened(std::uint32_t pair) {
+/// Elements `i` and `i` + 1 of a word of four of 8 bits, as two of 16 bits; i is 0 or 2.
+template <class T, int i>
+__device__ __forceinline__ std::uint32_t widened(std::uint32_t word) {
   if constexpr (std::is_same_v<T, std::int8_t>) {
-    const float low = static_cast<std::int8_t>(pair), high = static_cast<std::int8_t>(pair >> 8);
-    std::uint32_t bits[2];
-    memcpy(&bits[0], &low, 4);
-    memcpy(&bits[1], &high, 4);
-    return bits[0] >> 16 | (bits[1] & 0xffff0000u);  // exact: 8 bits
+    return i == 0 ? cuda::widen_low(word) : cuda::widen_high(word);
   } else {
     const __half2_raw both =
-        __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(pair), __NV_E4M3);
+        __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(word >> 8 * i), __NV_E4M3);
     return both.x | static_cast<std::uint32_t>(both.y) << 16;
   }
+}
+/// Element i of each of two words.
+template <class T>
+__device__ __forceinline__ std::uint32_t widened(std::uint32_t low, std::uint32_t high, int i) {
+  if constexpr (std::is_same_v<T, std::int8_t>)
+    return cuda::widen_apart(__byte_perm(low, high, i | (4 + i) << 8));
+  else
+    return widened<T, 0>(__byte_perm(low, high, i | (4 + i) << 4));
 }
 
 /// Which heads and tokens a warp, or a block, works on.
@@ -125,7 +130,7 @@ struct MmaHeads {
           const std::uint32_t words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
 #pragma unroll
           for (int w = 0; w < 4; ++w)
-            multiply(F{}, s[j], q[4 * i + w], {widened<T>(words[w]), widened<T>(words[w] >> 16)});
+            multiply(F{}, s[j], q[4 * i + w], {widened<T, 0>(words[w]), widened<T, 2>(words[w])});
         }
     } else {
 #pragma unroll
@@ -195,9 +200,7 @@ struct MmaHeads {
 #pragma unroll
       for (int n = 0; n < dim / 8; ++n) {
         const auto pair = [&](int t) {
-          const std::uint32_t low = words[t][n / 4] >> 8 * (n % 4) & 0xff;
-          const std::uint32_t high = words[t + 1][n / 4] >> 8 * (n % 4) & 0xff;
-          return widened<T>(low | high << 8);
+          return widened<T>(words[t][n / 4], words[t + 1][n / 4], n % 4);
         };
 #pragma unroll
         for (int r = 0; r < 4; ++r) out[n][r] *= keep[r / 2];

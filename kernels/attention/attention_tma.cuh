@@ -34,7 +34,9 @@ struct TmaShared {
   static constexpr int kStages = kRingBytes / static_cast<int>(sizeof(TmaStage<kPanels>));
   union {
     TmaStage<kPanels> stages[kStages];
-    float sums[kTmaWarps][kMmaHeads][dim];  ///< once no stage is used any more
+    // Once no stage is used any more:
+    float sums[kTmaWarps][kMmaHeads][dim];
+    CombineShared<dim, kTmaWarps * 32> combined;
   };
   float2 stats[kTmaWarps][kMmaHeads];
   ptx::Mbarrier full[kStages], empty[kStages];
@@ -170,17 +172,16 @@ template <class T, int dim>
 __device__ __forceinline__ void combine_if_last(TmaShared<T, dim>& shared, const GpuArguments& a,
                                                 const MmaItem& item) {
   constexpr int kThreads = kTmaWarps * 32, kBarrier = 1;
-  __threadfence();  // the sums are visible before they are counted
-  ptx::named_barrier(kBarrier, kThreads);
-  if (threadIdx.x == 0)
+  const auto synchronise = [] { ptx::named_barrier(kBarrier, kThreads); };
+  synchronise();
+  if (threadIdx.x == 0) {
+    __threadfence();  // the sums are visible before they are counted
     shared.last = atomicInc(&a.finished[blockIdx.y], gridDim.x - 1) == gridDim.x - 1;
-  ptx::named_barrier(kBarrier, kThreads);
-  if (!shared.last) return;
-  __threadfence();  // and the others' are read after they were counted
-  for (int i = threadIdx.x; i < item.heads * dim; i += kThreads) {
-    const std::int64_t head = item.first_head + i / dim;
-    a.out[head * dim + i % dim] = combined<dim>(a, head, i % dim);
+    __threadfence();  // and the others' are read after they were counted
   }
+  synchronise();
+  if (!shared.last) return;
+  combine_heads<dim>(a, item.first_head, item.heads, shared.combined, synchronise);
 }
 
 template <class T, int dim, bool kFused>

@@ -20,6 +20,14 @@ inline Memory allocate(std::size_t bytes) {
   return {p, [](void* q) { cudaFree(q); }};
 }
 
+/// The same, all zero before any stream can reach it. Throws Error.
+inline Memory allocate_zeroed(std::size_t bytes) {
+  Memory memory = allocate(bytes);
+  CUDA_CHECK(cudaMemset(memory.get(), 0, bytes));
+  CUDA_CHECK(cudaDeviceSynchronize());
+  return memory;
+}
+
 /// Page-locked host memory that the device can reach under the same address. Throws Error.
 inline Memory allocate_pinned(std::size_t bytes) {
   void* p = nullptr;

@@ -5,8 +5,8 @@
 // also where N has fewer tiles than the chip SMs; no work on rows that are not there.
 #include <cuda_fp8.h>
 
+#include "kernels/cuda/widen.cuh"
 #include "kernels/matmul/splitk.cuh"
-#include "kernels/matmul/widen.cuh"
 
 namespace kernels::matmul {
 namespace {
@@ -60,7 +60,7 @@ struct ByMma {
 #pragma unroll
             for (int j = 0; j < kWarpN / 8; ++j) {
               const std::uint32_t bytes = yf[j / 2][j % 2 * 2 + chunk];
-              const std::uint32_t b[2] = {widen_low(bytes), widen_high(bytes)};
+              const std::uint32_t b[2] = {cuda::widen_low(bytes), cuda::widen_high(bytes)};
               Type::mma(d[i][j], xf, b);
             }
           }

@@ -3,9 +3,9 @@
 // Bound: the bf16 tensor cores at large M, with a third of the issue slots spent on widening; half
 // of bf16's weight bytes where HBM binds.
 // Gains over v8 (expected, not measured yet): the batch from which the tensor cores bind halves.
+#include "kernels/cuda/widen.cuh"
 #include "kernels/matmul/tile_raster.hpp"
 #include "kernels/matmul/wgmma_tile.cuh"
-#include "kernels/matmul/widen.cuh"
 
 namespace kernels::matmul {
 namespace {
@@ -42,8 +42,8 @@ __device__ __forceinline__ void load_weights(std::uint32_t (&a)[4], const unsign
   for (int r = 0; r < 4; ++r) {
     const int row = 16 * (t / 32) + lane / 4 + 8 * (r % 2);
     const int k = 16 * i + 2 * (lane % 4) + 8 * (r / 2);
-    a[r] =
-        widen_low(*reinterpret_cast<const std::uint16_t*>(y + ptx::swizzle_128(row * kSpan + k)));
+    a[r] = cuda::widen_low(
+        *reinterpret_cast<const std::uint16_t*>(y + ptx::swizzle_128(row * kSpan + k)));
   }
 }
 

@@ -126,6 +126,23 @@ const Emulated& find(std::string_view op, std::string_view variant) {
   throw std::logic_error("no such kernel");
 }
 
+/// On a larger chip a context has more pieces than are added up at once.
+TEST(Emulated, AttentionAddsUpAnyNumberOfPieces) {
+  Caches chip = kChip;
+  chip.cores = 64;
+  for (const char* variant : {"sm80_v3_gqa", "sm80_v4_mma", "sm90a_v6_fused"})
+    for (const char* head_dim : {"64", "128"}) {
+      const Case c = {.dtype = "bf16",
+                      .keys = {{"batch", "1"},
+                               {"context", "6000"},
+                               {"heads", "3"},
+                               {"kv_heads", "1"},
+                               {"head_dim", head_dim}}};
+      const auto& [info, operation] = find("attention", variant);
+      EXPECT_EQ(operation->bind(info, c, chip)->verify(), "") << variant << " " << c.name();
+    }
+}
+
 /// The verdict on `c` with another table in the kernel's place.
 std::string verdict(const Emulated& kernel, const void* table, const Case& c) {
   KernelInfo info = kernel.info;

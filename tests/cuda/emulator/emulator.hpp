@@ -193,6 +193,11 @@ T __ldcg(const T* p) {
 }
 
 /// Byte i of the result is byte (selector >> 4i & 7) of b:a.
+inline float __uint_as_float(unsigned bits) {
+  float f;
+  std::memcpy(&f, &bits, sizeof f);
+  return f;
+}
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   const std::uint64_t bytes = std::uint64_t{b} << 32 | a;
   unsigned out = 0;
