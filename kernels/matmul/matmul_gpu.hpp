@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/cuda/types.hpp"
 
@@ -39,6 +40,9 @@ struct GpuTypes {
   cuda::Type x, y, z;
 };
 
+/// Blocks that a grid may have in y.
+inline constexpr std::int64_t kMaxGridY = 65535;
+
 /// Enqueues one product (all of its batch).
 using GpuLaunch = void (*)(const GpuArguments&, cudaStream_t);
 
@@ -51,10 +55,13 @@ struct GpuKernel {
   GpuTiles e4m3_tiles = {};  ///< where they are others in e4m3
   double max_flops = 0;      ///< largest work that is offered; 0: any
   std::int64_t max_m = 0;    ///< largest M that is offered; 0: any
-  int byte_grain = 1;        ///< M, N and K must be multiples of this in 8-bit types
+  int byte_grain = 1;        ///< N and K must be multiples of this in 8-bit types
   /// State that outlives a call, such as a library's chosen algorithm; null: none. Throws BadInput.
   std::shared_ptr<void> (*open)(const GpuArguments&, const GpuTypes&) = nullptr;
   bool open_each = false;  ///< the state holds addresses: one for every input copy
+  /// Chooses how calls are done, by calls with that state over all input copies; null: no choice.
+  /// Throws BadInput.
+  void (*tune)(void* state, const std::vector<GpuArguments>& copies) = nullptr;
   /// Bytes of sums that a call's blocks leave to one another, by its state; null: none.
   double (*part_bytes)(const void* state) = nullptr;
   std::string (*label)() = nullptr;  ///< further `key=value;` text; null: none

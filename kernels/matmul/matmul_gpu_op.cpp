@@ -138,6 +138,10 @@ class GpuMatmul final : public cuda::GpuProblem {
     for (std::int64_t slot = 0; slot < slots_; ++slot)
       slot_[slot].state =
           slot == 0 || kernel_.open_each ? kernel_.open(arguments(slot), types_) : slot_[0].state;
+    if (kernel_.tune == nullptr) return;
+    std::vector<GpuArguments> copies;
+    for (std::int64_t slot = 0; slot < slots_; ++slot) copies.push_back(arguments(slot));
+    kernel_.tune(slot_[0].state.get(), copies);
   }
 
   std::int64_t enqueue(std::int64_t first, std::int64_t count, cudaStream_t stream) override {
@@ -343,8 +347,7 @@ bool supports(const KernelInfo& info, const Case& c) {
   const auto& kernel = *static_cast<const GpuKernel*>(info.table);
   const GpuTypes types = types_of(c);
   const Shape s = shape_of(c);
-  if (cuda::size_of(types.x) == 1 &&
-      (s.m % kernel.byte_grain || s.n % kernel.byte_grain || s.k % kernel.byte_grain))
+  if (cuda::size_of(types.x) == 1 && (s.n % kernel.byte_grain || s.k % kernel.byte_grain))
     return false;
   if (kernel.max_flops > 0 && matmul::cost(s, {}).flops > kernel.max_flops) return false;
   if (kernel.max_m > 0 && s.m > kernel.max_m) return false;
