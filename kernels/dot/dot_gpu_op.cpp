@@ -62,8 +62,7 @@ class GpuDot final : public cuda::GpuProblem {
       cuda::fill(type_, inputs_.back().get(), {1, n_, n_}, seed(s), values_);
     }
     result_ = cuda::allocate(sizeof(double));
-    workspace_ = cuda::allocate(kWorkspaceBytes);
-    CUDA_CHECK(cudaMemset(workspace_.get(), 0, kWorkspaceBytes));
+    workspace_ = cuda::allocate_zeroed(kWorkspaceBytes);
   }
 
   std::int64_t enqueue(std::int64_t first, std::int64_t count, cudaStream_t stream) override {

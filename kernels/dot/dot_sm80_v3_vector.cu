@@ -85,8 +85,19 @@ __device__ __forceinline__ Sum<T> share(const T* x, const T* y, std::int64_t n) 
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) sum[u] = dot_16_bytes<T>(a[u], b[u], sum[u]);
   }
-  for (; i < vectors; i += step)
-    sum[0] = dot_16_bytes<T>(ptx::load_streaming(xv + i), ptx::load_streaming(yv + i), sum[0]);
+  // The rest at once too: what is missing is the last vector again, and does not count.
+  if (i < vectors) {
+    uint4 a[kUnroll], b[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const std::int64_t at = i + u * step < vectors ? i + u * step : vectors - 1;
+      a[u] = ptx::load_streaming(xv + at);
+      b[u] = ptx::load_streaming(yv + at);
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u)
+      if (i + u * step < vectors) sum[u] = dot_16_bytes<T>(a[u], b[u], sum[u]);
+  }
   if (const std::int64_t tail = vectors * kElements + first; tail < n)
     sum[0] += product(x[tail], y[tail]);
 

@@ -13,8 +13,7 @@ namespace {
 class GpuLaunches final : public cuda::GpuProblem {
  public:
   explicit GpuLaunches(const GpuKernel& kernel)
-      : kernel_(kernel), counter_(cuda::allocate(sizeof(unsigned long long))) {
-    CUDA_CHECK(cudaMemset(counter_.get(), 0, sizeof(unsigned long long)));
+      : kernel_(kernel), counter_(cuda::allocate_zeroed(sizeof(unsigned long long))) {
     if (kernel.open != nullptr) state_ = kernel.open(counter());
   }
 

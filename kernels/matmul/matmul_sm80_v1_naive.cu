@@ -10,8 +10,8 @@ namespace {
 constexpr int kSide = 16;
 
 __global__ void naive_kernel(GpuArguments a) {
-  const std::int64_t row = std::int64_t{blockIdx.x} * kSide + threadIdx.x;
-  const std::int64_t column = std::int64_t{blockIdx.y} * kSide + threadIdx.y;
+  const std::int64_t row = std::int64_t{blockIdx.y} * kSide + threadIdx.x;
+  const std::int64_t column = std::int64_t{blockIdx.x} * kSide + threadIdx.y;
   if (row >= a.m || column >= a.n) return;
   const auto* x = static_cast<const float*>(a.x) + blockIdx.z * a.x_stride + row * a.x_pitch;
   const auto* y = static_cast<const float*>(a.y) + blockIdx.z * a.y_stride + column;
@@ -21,13 +21,14 @@ __global__ void naive_kernel(GpuArguments a) {
 }
 
 void launch(const GpuArguments& a, cudaStream_t stream) {
-  const dim3 blocks((a.m + kSide - 1) / kSide, (a.n + kSide - 1) / kSide, a.batch);
+  const dim3 blocks((a.n + kSide - 1) / kSide, (a.m + kSide - 1) / kSide, a.batch);
   naive_kernel<<<blocks, dim3(kSide, kSide), 0, stream>>>(a);
   CUDA_CHECK_LAUNCH("naive matmul");
 }
 
 }  // namespace
 
-extern const GpuKernel sm80_v1_naive = {.exec_unit = "cuda-core", .f32 = launch, .max_flops = 2e10};
+extern const GpuKernel sm80_v1_naive = {
+    .exec_unit = "cuda-core", .f32 = launch, .max_flops = 2e10, .max_m = kSide * kMaxGridY};
 
 }  // namespace kernels::matmul

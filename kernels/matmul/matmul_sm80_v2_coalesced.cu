@@ -29,6 +29,6 @@ void launch(const GpuArguments& a, cudaStream_t stream) {
 }  // namespace
 
 extern const GpuKernel sm80_v2_coalesced = {
-    .exec_unit = "cuda-core", .f32 = launch, .max_flops = 1.5e11};
+    .exec_unit = "cuda-core", .f32 = launch, .max_flops = 1.5e11, .max_m = kRows * kMaxGridY};
 
 }  // namespace kernels::matmul

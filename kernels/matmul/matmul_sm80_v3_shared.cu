@@ -50,6 +50,7 @@ extern const GpuKernel sm80_v3_shared = {
     .f64 = launch<double>,
     .f32 = launch<float>,
     .tiles = {.block_m = kSide, .block_n = kSide, .block_k = kSide, .warp_m = 1, .warp_n = 32},
-    .max_flops = 1.5e11};
+    .max_flops = 1.5e11,
+    .max_m = kSide * kMaxGridY};
 
 }  // namespace kernels::matmul

@@ -149,15 +149,10 @@ std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
       stream_k(grid.count(), tiles(a.k, kStep<Type>), multiprocessors(), kPartSteps);
   const std::int64_t counters = work.shared * kConsumers * sizeof(unsigned);
   constexpr std::size_t kPartBytes = kConsumers * sizeof(PartOf<Type>);
-  State state{make_maps<Type>(a, types.x),
-              store_map(a, types.z),
-              grid,
-              work,
-              static_cast<double>(work.parts_left() * kPartBytes),
-              cuda::allocate(work.part_numbers() * kPartBytes),
-              cuda::allocate(counters)};
-  CUDA_CHECK(cudaMemset(state.finished.get(), 0, counters));
-  return std::make_shared<State>(std::move(state));
+  return std::make_shared<State>(State{make_maps<Type>(a, types.x), store_map(a, types.z), grid,
+                                       work, static_cast<double>(work.parts_left() * kPartBytes),
+                                       cuda::allocate(work.part_numbers() * kPartBytes),
+                                       cuda::allocate_zeroed(counters)});
 }
 
 std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {

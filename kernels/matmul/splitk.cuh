@@ -217,8 +217,7 @@ inline std::shared_ptr<void> open_parts(const GpuArguments& a, const GpuTypes& t
   const std::int64_t bytes = columns * parts->splits * rows_of(a) * kColumns * 4;
   parts->bytes = parts->splits > 1 ? static_cast<double>(bytes) : 0;
   parts->sums = cuda::allocate(bytes);
-  parts->finished = cuda::allocate(columns * sizeof(unsigned));
-  CUDA_CHECK(cudaMemset(parts->finished.get(), 0, columns * sizeof(unsigned)));
+  parts->finished = cuda::allocate_zeroed(columns * sizeof(unsigned));
   return parts;
 }
 
