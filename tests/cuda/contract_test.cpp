@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "kernels/attention/attention_gpu_pieces.hpp"
 #include "kernels/registry.hpp"
 
 namespace kernels {
@@ -55,6 +56,23 @@ TEST(GpuOperations, SayWhatOfTheirCasesDoesNotFit) {
     EXPECT_EQ(unfit("256", "131072", "cold"), "needs 137438 MB, this GPU has 76343 MB free");
     EXPECT_EQ(unfit("32", "131072", "cold"), "");
   }
+}
+
+TEST(AttentionPieces, OfAllItemsRunAtOnce) {
+  const attention::GpuKernel two = {
+      .splits = true, .pieces_per_sm = 2, .shared_heads = [](int) { return 16; }};
+  const auto chunks = [&](std::int64_t batch, std::int64_t context, std::int64_t kv_heads) {
+    const auto p = attention::pieces_of(
+        two, {.batch = batch, .context = context, .heads = 32, .kv_heads = kv_heads}, 2, 132);
+    return std::pair(p.chunk, p.chunks);
+  };
+  // 264 places. 8 items: 33 pieces of 249 tokens, in whole 32s; 64 items: 4; 32 * 8 items: 1.
+  EXPECT_EQ(chunks(1, 8192, 8), std::pair(256, 32));
+  EXPECT_EQ(chunks(8, 4096, 8), std::pair(1024, 4));
+  EXPECT_EQ(chunks(32, 4096, 8), std::pair(4096, 1));
+  EXPECT_EQ(chunks(64, 4096, 8), std::pair(4096, 1));  // more items than places
+  // 32 heads on one are two items; no piece is below 64 tokens.
+  EXPECT_EQ(chunks(1, 300, 1), std::pair(64, 5));
 }
 
 const KernelInfo& kernel_named(std::string_view op, std::string_view variant) {
