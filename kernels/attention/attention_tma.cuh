@@ -214,11 +214,12 @@ int launch_tma(const GpuArguments& a, cudaStream_t stream) {
   return kFused ? 1 : 2;
 }
 
-/// Maps for K and V, rows as they lie in the pool. Throws Error where 32-bit coordinates end.
+/// Maps for K and V, rows as they lie in the pool. Throws Unsupported where 32-bit coordinates end.
 template <bool kFused>
 std::shared_ptr<void> open_tma(const GpuArguments& a, cuda::Type type, std::int64_t rows,
                                std::int64_t head_dim) {
-  if (rows > std::numeric_limits<int>::max()) throw cuda::Error("cache: too many rows for TMA");
+  if (rows > std::numeric_limits<int>::max())
+    throw cuda::Unsupported("cache: too many rows for TMA");
   const auto allow = [](auto element) {
     using T = decltype(element);
     if constexpr (sizeof(T) == 2)

@@ -10,8 +10,8 @@
 
 namespace kernels::cuda {
 
-/// The function of that name as CUDA `version` (12000 = 12.0) has it. Throws Error if the driver
-/// has none.
+/// The function of that name as CUDA `version` (12000 = 12.0) has it. Throws Unsupported if
+/// the driver has none.
 template <class Function>
 Function driver_function(const char* name, unsigned version) {
   void* f = nullptr;
@@ -23,7 +23,7 @@ Function driver_function(const char* name, unsigned version) {
   CUDA_CHECK(cudaGetDriverEntryPoint(name, &f, cudaEnableDefault, &result));
 #endif
   if (result != cudaDriverEntryPointSuccess)
-    throw Error(std::string("the NVIDIA driver has no ") + name);
+    throw Unsupported(std::string("the NVIDIA driver has no ") + name);
   return reinterpret_cast<Function>(f);
 }
 

@@ -19,12 +19,12 @@ struct Found {
 /// The first one that has these functions. Throws BadInput like peers::load().
 Found find_library(const peers::Search&, std::initializer_list<const char*> functions);
 
-/// A function of a library. Throws Error if it has none of that name, or if it was not found.
+/// A function of a library. Throws Unsupported if it has none of that name, or if it was not found.
 template <class Function>
 Function* library_function(const Found& found, const char* name) {
   void* f = found.library ? found.library->find(name) : nullptr;
   if (f == nullptr)
-    throw Error(found.library ? found.library->path() + " has no " + name : found.missing);
+    throw Unsupported(found.library ? found.library->path() + " has no " + name : found.missing);
   return reinterpret_cast<Function*>(f);
 }
 

@@ -28,7 +28,7 @@ std::int64_t launch(const GpuArguments& a, cudaStream_t stream) {
   const int n = static_cast<int>(a.n);
   std::size_t bytes = 0;
   CUDA_CHECK(cub::DeviceReduce::Sum(nullptr, bytes, products, result, n, stream));
-  if (bytes > kWorkspaceBytes) throw cuda::Error("CUB wants more workspace than there is");
+  if (bytes > kWorkspaceBytes) throw cuda::Unsupported("CUB wants more workspace than there is");
   CUDA_CHECK(cub::DeviceReduce::Sum(a.workspace, bytes, products, result, n, stream));
   return 1;  // for few elements, else two: at least one bounds the time
 }

@@ -27,9 +27,12 @@ constexpr int kAlgorithms = 8, kLeastCalls = 2, kMostCalls = 100;
 constexpr float kSeconds = 2e-3f;  ///< of calls that an algorithm is judged by
 
 void check(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw cuda::Error(std::string("cuBLASLt: ") + what + " failed with status " +
-                      std::to_string(static_cast<int>(status)));
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  const std::string text = std::string("cuBLASLt: ") + what + " failed with status " +
+                           std::to_string(static_cast<int>(status));
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH)
+    throw cuda::Unsupported(text);
+  throw cuda::Error(text);
 }
 
 struct Formats {
