@@ -18,9 +18,9 @@ mkdir -p "$build"
 log=$build/build.log
 : >"$log"
 
-if command -v nvcc >/dev/null || [[ -x ${CUDACXX:-/usr/local/cuda/bin/nvcc} ]]; then
-  command -v nvcc >/dev/null || export CUDACXX=${CUDACXX:-/usr/local/cuda/bin/nvcc}
-fi
+# CMake does not get over a CUDA compiler that is gone since: configured anew.
+nvcc=$(sed -n 's/^CMAKE_CUDA_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt" 2>/dev/null || true)
+if [[ $nvcc == /* && ! -x $nvcc ]]; then rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles"; fi
 
 generator=()
 if [[ ! -e $build/CMakeCache.txt ]] && command -v ninja >/dev/null; then generator=(-G Ninja); fi

@@ -25,6 +25,7 @@ HELP
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 run_flags=()
 setup_flags=()
+device=all
 has_out=false
 while (($#)); do
   case $1 in
@@ -32,11 +33,13 @@ while (($#)); do
     --out | --device | --gpu | --filter | --bench | --resume)
       if (($# < 2)); then echo "run.sh: $1 needs a value (see --help)" >&2; exit 2; fi
       [[ $1 == --out || $1 == --resume ]] && has_out=true
+      [[ $1 == --device ]] && device=$2
       run_flags+=("$1" "$2")
       shift
       ;;
     --out=* | --resume=*) has_out=true; run_flags+=("$1") ;;
-    --device=* | --gpu=* | --filter=* | --bench=*) run_flags+=("$1") ;;
+    --device=*) device=${1#*=}; run_flags+=("$1") ;;
+    --gpu=* | --filter=* | --bench=*) run_flags+=("$1") ;;
     --peers) setup_flags+=(--peers) ;;
     --help | -h) usage; exit 0 ;;
     *) echo "run.sh: unknown flag $1 (see --help)" >&2; exit 2 ;;
@@ -44,7 +47,19 @@ while (($#)); do
   shift
 done
 
+# need_nvcc: before minutes go into what --device gpu cannot do.
+need_nvcc() {
+  local why
+  [[ $device == gpu ]] || return 0
+  why=$("$repo/scripts/nvcc.sh" --advice 2>&1 >/dev/null) || {
+    echo "run.sh: --device gpu: $why" >&2
+    exit 2
+  }
+}
+
+need_nvcc
 "$repo/scripts/setup.sh" ${setup_flags[@]+"${setup_flags[@]}"}
+need_nvcc  # with the g++ that may just have been installed
 "$repo/scripts/build.sh" "$repo/build" -DCMAKE_BUILD_TYPE=Release -DROOFLINE_TESTS=OFF
 
 $has_out || run_flags+=(--out "$repo/results")

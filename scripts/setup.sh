@@ -164,6 +164,12 @@ else
   echo "setup: no apt here, packages not checked; needed: $(awk 'NF {printf "%s ", $1}' <<<"$required")"
 fi
 
+# Where there is a GPU: what its half is built with.
+nvcc=
+if [[ -e /dev/nvidiactl ]]; then
+  nvcc=$("$scripts/nvcc.sh" --advice 2>&1) || { echo "setup: the GPU is left out: $nvcc"; nvcc=; }
+fi
+
 # python_packages FILE: pip-installs a pinned list once; its copy in the venv says that it is done.
 python_packages() {
   local stamp
@@ -183,8 +189,7 @@ fi
 if $want_peers; then
   python_packages "$scripts/requirements-peers.txt" ||
     echo "setup: the PyPI peers could not be installed: not compared with" >&2
-  nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-  if [[ -e /dev/nvidiactl && -x $nvcc ]]; then
+  if [[ -n $nvcc ]]; then
     cuda=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\).*/\1/p')
     python_packages "$scripts/requirements-peers-cuda$cuda.txt" ||
       echo "setup: cuDNN for CUDA $cuda could not be installed: not compared with" >&2

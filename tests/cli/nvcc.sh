@@ -1,0 +1,142 @@
+# Which nvcc builds the GPU half, by made-up toolkits: too old, partial, one that the g++ is too new for,
+# several beside each other; and that run.sh says so before it installs or builds.
+set -u
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+unset CUDACXX CUDAHOSTCXX
+
+# toolkit FOLDER VERSION [ERROR]: an nvcc of that version; it compiles, or prints the error.
+toolkit() {
+  mkdir -p "$1/bin"
+  cat >"$1/bin/nvcc" <<SH
+#!/bin/sh
+case \$1 in
+  --version) echo 'Cuda compilation tools, release $2, V$2.99'; exit ;;
+esac
+if [ -n '${3:-}' ]; then echo '${3:-}' >&2; exit 1; fi
+SH
+  chmod +x "$1/bin/nvcc"
+}
+
+# A box without any toolkit of its own.
+mkdir tools
+for tool in bash cat chmod cmp cp dirname basename g++ grep head ln ls mkdir mktemp realpath rm sed sh sort; do
+  ln -s "$(command -v $tool)" tools/
+done
+
+# expect NAME CODE OUTPUT ARGUMENTS…: exit code of nvcc.sh, and all that it prints.
+expect() {
+  local name=$1 code=$2 output=$3 got
+  shift 3
+  got=$("$repo/scripts/nvcc.sh" "$@" 2>&1)
+  local status=$?
+  [ $status -eq "$code" ] && [ "$got" = "$output" ] && return
+  echo "FAILED: $name: exit code $status, expected $code and '$output', got '$got'"
+  failed=1
+}
+
+PATH=$work/tools
+newer='12.4 or newer is needed'
+expect 'no toolkit' 1 'no nvcc' --prefix none
+expect 'a name that is not there' 1 'no /opt/none/nvcc' /opt/none/nvcc
+toolkit old 11.5
+toolkit before 12.3
+toolkit least 12.4
+toolkit next 13.1
+expect 'too old' 1 "old/bin/nvcc is of CUDA 11.5, $newer" old/bin/nvcc
+expect 'just too old' 1 "before/bin/nvcc is of CUDA 12.3, $newer" before/bin/nvcc
+expect 'the least' 0 least/bin/nvcc least/bin/nvcc
+expect 'the next major version' 0 next/bin/nvcc next/bin/nvcc
+CUDACXX=old/bin/nvcc expect 'by the environment' 1 "old/bin/nvcc is of CUDA 11.5, $newer"
+toolkit partial 12.6 '/tmp/x/probe.cu:1:10: fatal error: cub/version.cuh: No such file or directory'
+expect 'no headers' 1 \
+  'partial/bin/nvcc of CUDA 12.6 does not compile: cub/version.cuh: No such file or directory' partial/bin/nvcc
+toolkit gcc 12.6 "/x/crt/host_config.h:143:2: error: #error -- unsupported GNU version! gcc versions later than 13 are not supported! The nvcc flag -allow-unsupported-compiler can be used."
+gcc='gcc/bin/nvcc of CUDA 12.6 does not compile: unsupported GNU version! gcc versions later than 13 are not supported!'
+expect 'too new a g++' 1 "$gcc" gcc/bin/nvcc
+rm tools/g++
+expect 'no g++ yet' 0 gcc/bin/nvcc gcc/bin/nvcc
+ln -s "$(PATH=/usr/bin:/usr/local/bin command -v g++)" tools/
+
+# Where toolkits are installed: the first that will do, the newest first.
+toolkit local/cuda-12.6 12.6
+expect 'without the link' 0 "$work/local/cuda-12.6/bin/nvcc" --prefix "$work/local"
+toolkit local/cuda-12.10 12.10
+expect 'the newest' 0 "$work/local/cuda-12.10/bin/nvcc" --prefix "$work/local"
+toolkit local/cuda-13.0 13.0 'sh: 1: cicc: not found'
+expect 'the newest that compiles' 0 "$work/local/cuda-12.10/bin/nvcc" --prefix "$work/local"
+ln -s cuda-12.6 local/cuda
+expect 'the link before them' 0 "$work/local/cuda/bin/nvcc" --prefix "$work/local"
+PATH=$work/old/bin:$PATH expect 'behind an old one of the system' 0 "$work/local/cuda/bin/nvcc" --prefix "$work/local"
+PATH=$work/least/bin:$PATH expect 'behind one of the system' 0 "$work/least/bin/nvcc" --prefix "$work/local"
+toolkit bad/cuda-11.8 11.8
+toolkit bad/cuda-13.0 13.0 'sh: 1: cicc: not found'
+ln -s cuda-13.0 bad/cuda
+expect 'each fault once' 1 "$work/bad/cuda/bin/nvcc of CUDA 13.0 does not compile: sh: 1: cicc: not found; \
+$work/bad/cuda-11.8/bin/nvcc is of CUDA 11.8, $newer" --prefix "$work/bad"
+
+# run.sh stops before setup.sh and build.sh, or between them where g++ has only come with the former.
+mkdir -p fake/scripts
+cp "$repo/scripts/"{run,nvcc,setup}.sh "$repo/scripts/requirements.txt" fake/scripts/
+advice="; install NVIDIA's CUDA toolkit (12.4 to 12.9 for drivers from 525 on, 13 from 580 on), or unpack here what scripts/bundle.sh packs where there is one"
+printf '#!/bin/sh\necho build >>done.txt\nexit 7\n' >fake/scripts/build.sh
+# stops NAME LINE CODE DONE ARGUMENTS…: what run.sh says on stderr, its exit code, the steps that it got to.
+stops() {
+  local name=$1 line=$2 code=$3 steps=$4 status
+  shift 4
+  : >done.txt
+  fake/scripts/run.sh "$@" >/dev/null 2>err.txt
+  status=$?
+  [ $status -eq "$code" ] && [ "$(cat err.txt)" = "$line" ] && [ "$(echo $(cat done.txt))" = "$steps" ] && return
+  echo "FAILED: $name: exit code $status, expected $code, after '$(cat done.txt)' and with:"
+  cat err.txt
+  failed=1
+}
+cp fake/scripts/setup.sh setup.sh
+printf '#!/bin/sh\necho setup >>done.txt\n' >fake/scripts/setup.sh
+chmod +x fake/scripts/*.sh
+old="run.sh: --device gpu: old/bin/nvcc is of CUDA 11.5, $newer$advice"
+CUDACXX=old/bin/nvcc stops 'GPU asked for' "$old" 2 '' --device gpu
+CUDACXX=old/bin/nvcc stops 'GPU asked for by =' "$old" 2 '' --quick --device=gpu
+CUDACXX=old/bin/nvcc stops 'any device' '' 7 'setup build'
+CUDACXX=old/bin/nvcc stops 'CPU' '' 7 'setup build' --device cpu
+CUDACXX=least/bin/nvcc stops 'GPU and toolkit' '' 7 'setup build' --device gpu
+rm tools/g++
+cat >fake/scripts/setup.sh <<SH
+#!/bin/sh
+echo setup >>done.txt
+ln -s /bin/true tools/g++
+SH
+CUDACXX=gcc/bin/nvcc stops 'g++ came with setup' "run.sh: --device gpu: $gcc$advice" 2 setup --device gpu
+
+# setup.sh on a box with a GPU, whose pictures need nothing more.
+sed "s|/dev/nvidiactl|$work/nvidiactl|" setup.sh >fake/scripts/setup.sh
+mkdir -p fake/build/venv
+cp fake/scripts/requirements.txt fake/build/venv/
+ln -s "$(PATH=/usr/bin:/bin command -v awk)" tools/
+: >nvidiactl
+said="setup: the GPU is left out: old/bin/nvcc is of CUDA 11.5, $newer$advice"
+CUDACXX=old/bin/nvcc fake/scripts/setup.sh >out.txt 2>&1 && grep -Fxq "$said" out.txt ||
+  { echo 'FAILED: setup.sh with a GPU and no toolkit'; cat out.txt; failed=1; }
+rm nvidiactl
+CUDACXX=old/bin/nvcc fake/scripts/setup.sh >out.txt 2>&1 && ! grep -q 'GPU' out.txt ||
+  { echo 'FAILED: setup.sh without a GPU'; cat out.txt; failed=1; }
+
+# CMake leaves the GPU half out and goes on; one that compiles is CMake's to refuse.
+PATH=/usr/local/bin:/usr/bin:/bin
+# configures NAME REASON: the whole tree, by $CUDACXX.
+configures() {
+  rm -rf build
+  cmake -S "$repo" -B build -DROOFLINE_TESTS=OFF >out.txt 2>&1 &&
+    [ "$(grep 'GPU half' out.txt)" = "-- GPU half: left out ($2)" ] && return
+  echo "FAILED: $1: not configured without the GPU half for '$2':"
+  tail -n 20 out.txt
+  failed=1
+}
+CUDACXX=$work/old/bin/nvcc configures 'CMake, too old' "$work/old/bin/nvcc is of CUDA 11.5, $newer"
+CUDACXX=$work/gcc/bin/nvcc configures 'CMake, too new a g++' "$work/$gcc"
+CUDACXX=$work/least/bin/nvcc configures 'CMake, fake' "this CMake takes no $work/least/bin/nvcc"
+exit $failed
