@@ -34,6 +34,8 @@ std::string probe_fault() {
   if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess)
     return std::string("GPU unusable: ") + cudaGetErrorString(status);
   if (count == 0) return "NVIDIA driver present, but no GPU is visible";
+  const auto major = static_cast<int>(attribute(cudaDevAttrComputeCapabilityMajor));
+  if (auto conflict = ptx_conflict(major, driver, runtime); !conflict.empty()) return conflict;
   std::size_t free_bytes = 0, total_bytes = 0;
   if (const cudaError_t status = cudaMemGetInfo(&free_bytes, &total_bytes); status != cudaSuccess)
     return std::string("GPU unusable: ") + cudaGetErrorString(status);
@@ -82,6 +84,15 @@ std::string version_conflict(int driver_version, int runtime_version) {
   return "NVIDIA driver too old: it supports CUDA " + version(driver_version) +
          ", this build needs CUDA " + version(runtime_version / 1000 * 1000) + " (built with " +
          version(runtime_version) + ")";
+}
+
+std::string ptx_conflict(int major, int driver_version, int runtime_version) {
+  // As in kernels/CMakeLists.txt; below 8 nothing runs, which missing() says.
+  const bool has_code = major <= 9 || ((major == 10 || major == 12) && runtime_version >= 12080);
+  if (has_code || driver_version >= runtime_version) return {};
+  return "NVIDIA driver too old for compute capability " + std::to_string(major) +
+         ".x: it supports CUDA " + version(driver_version) + ", this build's PTX needs CUDA " +
+         version(runtime_version);
 }
 
 bool capability_fits(Need need, int major, int minor) {

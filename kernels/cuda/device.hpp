@@ -35,8 +35,12 @@ std::string missing(Need need);
 /// major version (minor-version compatibility) and all older ones. 0 = no driver.
 std::string version_conflict(int driver_version, int runtime_version);
 
+/// The same for a GPU of capability `major`.x: one for which this build has PTX alone (newer than
+/// its nvcc knew, or than it got code for) needs a driver that is no older than the runtime.
+std::string ptx_conflict(int major, int driver_version, int runtime_version);
+
 /// Whether a device of capability `major`.`minor` runs what `need` names; portable code (sm80,
-/// sm89) goes on to newer chips by PTX, architecture-specific code (sm90a) runs on 9.0 only.
+/// sm89) goes on to newer chips, architecture-specific code (sm90a) runs on 9.0 only.
 bool capability_fits(Need need, int major, int minor);
 
 }  // namespace kernels::cuda

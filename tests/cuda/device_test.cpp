@@ -35,6 +35,18 @@ TEST(VersionConflict, AllowsNewerDriversAndMinorVersions) {
   EXPECT_EQ(version_conflict(12020, 12040), "");
 }
 
+TEST(PtxConflict, IsOnlyOfChipsWithoutCodeOfTheirOwn) {
+  EXPECT_EQ(
+      ptx_conflict(11, 13000, 13010),
+      "NVIDIA driver too old for compute capability 11.x: it supports CUDA 13.0, this build's PTX "
+      "needs CUDA 13.1");
+  EXPECT_EQ(ptx_conflict(11, 13010, 13010), "");
+  for (const int major : {8, 9, 10, 12}) EXPECT_EQ(ptx_conflict(major, 12080, 12090), "");
+  for (const int major : {10, 12, 13}) EXPECT_NE(ptx_conflict(major, 12040, 12060), "");
+  EXPECT_EQ(ptx_conflict(9, 12020, 12060), "");
+  EXPECT_EQ(ptx_conflict(7, 12020, 12060), "");
+}
+
 TEST(CapabilityFits, PortableCodeGoesOnHopperCodeDoesNot) {
   EXPECT_FALSE(capability_fits(Need::sm80, 7, 5));
   EXPECT_TRUE(capability_fits(Need::sm80, 8, 0));
