@@ -7,7 +7,8 @@ usage() {
 usage: bundle.sh [--build DIR] [--out DIR]
 
 Builds as run.sh does and writes roofline-<version>-linux-<processor>.tar.gz, which runs on any
-Linux with this processor and the same or a newer glibc: unpack it and call ./run.sh inside.
+Linux with this processor, the same or a newer glibc and, for GPUs, a driver for the same major
+version of CUDA or a newer one: unpack it and call ./run.sh inside. The last line names both.
   --build DIR  pack this build folder as it is, instead of building
   --out DIR    where the archive goes (default: build/ of this repository)
   --help       this text
@@ -57,10 +58,24 @@ fi
 mkdir -p "$scratch/$name/lib/fallback"
 find "$scratch/$name/lib" -maxdepth 1 \( -name 'libstdc++*' -o -name 'libgcc_s*' \) \
   -exec mv -t "$scratch/$name/lib/fallback" {} +
-tar -C "$scratch" -czf "$out/$name.tar.gz.part" --owner=0 --group=0 "$name"
-mv "$out/$name.tar.gz.part" "$out/$name.tar.gz"
 
 # The newest symbol version that any of the files asks the C library for.
 glibc=$(find "$scratch/$name/bin" "$scratch/$name/lib" -type f -exec objdump -T {} + |
   grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1)
-echo "$out/$name.tar.gz: $(du -h "$out/$name.tar.gz" | cut -f 1)B, for glibc ${glibc#GLIBC_} or newer"
+needs="glibc ${glibc#GLIBC_} or newer"
+# The least driver of each major version, as NVIDIA's table of minor-version compatibility has it.
+cuda=$(sed -n 's/^ROOFLINE_CUDA_VERSION:INTERNAL=//p' "$build/CMakeCache.txt")
+case $cuda in
+  '') needs+=', for CPUs only' ;;
+  12.*) needs+=', for GPUs NVIDIA driver 525 or newer' ;;
+  13.*) needs+=', for GPUs NVIDIA driver 580 or newer' ;;
+  *) needs+=", for GPUs an NVIDIA driver for CUDA ${cuda%%.*} or newer" ;;
+esac
+cat >"$scratch/$name/README" <<TEXT
+roofline $version, built for $(uname -m)${cuda:+ with CUDA $cuda}. Needs $needs.
+./run.sh measures this machine and writes into results/ here; ./run.sh --help shows its flags.
+TEXT
+
+tar -C "$scratch" -czf "$out/$name.tar.gz.part" --owner=0 --group=0 "$name"
+mv "$out/$name.tar.gz.part" "$out/$name.tar.gz"
+echo "$out/$name.tar.gz: $(du -h "$out/$name.tar.gz" | cut -f 1)B, for $needs"

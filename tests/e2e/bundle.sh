@@ -13,11 +13,18 @@ failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 
 "$repo/scripts/bundle.sh" --build "$build" --out . >out.txt 2>&1 || { cat out.txt; exit 1; }
-grep -Eq '^\./roofline-.*\.tar\.gz: [0-9.]+MB, for glibc [0-9.]+ or newer$' out.txt ||
-  { cat out.txt; fail 'no line with size and glibc'; }
+if "$build/bin/bench_ceilings" --list | grep -q '"stream/sm80_'; then
+  gpus='for GPUs (NVIDIA driver [0-9]{3}|an NVIDIA driver for CUDA [0-9]+) or newer'
+else
+  gpus='for CPUs only'
+fi
+grep -Eq "^\./roofline-.*\.tar\.gz: [0-9.]+MB, for glibc [0-9.]+ or newer, $gpus\$" out.txt ||
+  { cat out.txt; fail 'no line with size, glibc and driver'; }
 mkdir root
 tar -xzf roofline-*.tar.gz -C root
 mv root/roofline-* root/suite
+grep -Eq "Needs glibc [0-9.]+ or newer, $gpus\.\$" root/suite/README ||
+  { cat root/suite/README; fail 'README does not say what is needed'; }
 
 for program in root/suite/bin/*; do
   ldd "$program" | grep -vE "linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so|$work/root/suite/bin/../lib/" &&
