@@ -8,6 +8,7 @@ usage: nvcc.sh [--advice] [--prefix DIR] [NVCC]
 
 Prints the path of the first nvcc that compiles the GPU half: $CUDACXX and no other where it is set,
 else that of $PATH, then DIR/cuda (default: /usr/local), then DIR/cuda-*, the newest first.
+$CUDAHOSTCXX is the compiler for the host, where g++ is too new for that nvcc.
   NVCC          look at this one only
   --prefix DIR  where toolkits are installed
   --advice      where there is none, that line also says what to install

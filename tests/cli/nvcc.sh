@@ -7,14 +7,17 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failed=0
 unset CUDACXX CUDAHOSTCXX
+path=$PATH
 
-# toolkit FOLDER VERSION [ERROR]: an nvcc of that version; it compiles, or prints the error.
+# toolkit FOLDER VERSION [ERROR]: an nvcc of that version; it compiles, or prints the error unless it
+# is told the host's compiler.
 toolkit() {
   mkdir -p "$1/bin"
   cat >"$1/bin/nvcc" <<SH
 #!/bin/sh
 case \$1 in
   --version) echo 'Cuda compilation tools, release $2, V$2.99'; exit ;;
+  -ccbin) [ \$2 = tools/sh ]; exit ;;
 esac
 if [ -n '${3:-}' ]; then echo '${3:-}' >&2; exit 1; fi
 SH
@@ -23,7 +26,7 @@ SH
 
 # A box without any toolkit of its own.
 mkdir tools
-for tool in bash cat chmod cmp cp dirname basename g++ grep head ln ls mkdir mktemp realpath rm sed sh sort; do
+for tool in awk bash cat chmod cmp cp dirname basename g++ grep head ln ls mkdir mktemp realpath rm sed sh sort; do
   ln -s "$(command -v $tool)" tools/
 done
 
@@ -57,9 +60,10 @@ expect 'no headers' 1 \
 toolkit gcc 12.6 "/x/crt/host_config.h:143:2: error: #error -- unsupported GNU version! gcc versions later than 13 are not supported! The nvcc flag -allow-unsupported-compiler can be used."
 gcc='gcc/bin/nvcc of CUDA 12.6 does not compile: unsupported GNU version! gcc versions later than 13 are not supported!'
 expect 'too new a g++' 1 "$gcc" gcc/bin/nvcc
+CUDAHOSTCXX=tools/sh expect 'another compiler for the host' 0 gcc/bin/nvcc gcc/bin/nvcc
 rm tools/g++
 expect 'no g++ yet' 0 gcc/bin/nvcc gcc/bin/nvcc
-ln -s "$(PATH=/usr/bin:/usr/local/bin command -v g++)" tools/
+ln -s "$(PATH=$path command -v g++)" tools/
 
 # Where toolkits are installed: the first that will do, the newest first.
 toolkit local/cuda-12.6 12.6
@@ -116,7 +120,6 @@ CUDACXX=gcc/bin/nvcc stops 'g++ came with setup' "run.sh: --device gpu: $gcc$adv
 sed "s|/dev/nvidiactl|$work/nvidiactl|" setup.sh >fake/scripts/setup.sh
 mkdir -p fake/build/venv
 cp fake/scripts/requirements.txt fake/build/venv/
-ln -s "$(PATH=/usr/bin:/bin command -v awk)" tools/
 : >nvidiactl
 said="setup: the GPU is left out: old/bin/nvcc is of CUDA 11.5, $newer$advice"
 CUDACXX=old/bin/nvcc fake/scripts/setup.sh >out.txt 2>&1 && grep -Fxq "$said" out.txt ||
@@ -126,11 +129,11 @@ CUDACXX=old/bin/nvcc fake/scripts/setup.sh >out.txt 2>&1 && ! grep -q 'GPU' out.
   { echo 'FAILED: setup.sh without a GPU'; cat out.txt; failed=1; }
 
 # CMake leaves the GPU half out and goes on; one that compiles is CMake's to refuse.
-PATH=/usr/local/bin:/usr/bin:/bin
+PATH=$path
 # configures NAME REASON: the whole tree, by $CUDACXX.
 configures() {
   rm -rf build
-  cmake -S "$repo" -B build -DROOFLINE_TESTS=OFF >out.txt 2>&1 &&
+  cmake -G Ninja -S "$repo" -B build -DROOFLINE_TESTS=OFF >out.txt 2>&1 &&
     [ "$(grep 'GPU half' out.txt)" = "-- GPU half: left out ($2)" ] && return
   echo "FAILED: $1: not configured without the GPU half for '$2':"
   tail -n 20 out.txt
