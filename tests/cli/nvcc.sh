@@ -128,6 +128,21 @@ rm nvidiactl
 CUDACXX=old/bin/nvcc fake/scripts/setup.sh >out.txt 2>&1 && ! grep -q 'GPU' out.txt ||
   { echo 'FAILED: setup.sh without a GPU'; cat out.txt; failed=1; }
 
+# build.sh configures anew what was configured with an nvcc that is gone, and only that.
+cp "$repo/scripts/build.sh" fake/scripts/
+mkdir -p cmake built/CMakeFiles
+printf '#!/bin/sh\n' >cmake/cmake
+chmod +x cmake/cmake
+# keeps NVCC: whether the cache of a folder that has this nvcc is still there after build.sh.
+keeps() {
+  echo "CMAKE_CUDA_COMPILER:STRING=$1" >built/CMakeCache.txt
+  PATH=$work/cmake:$path fake/scripts/build.sh built >out.txt 2>&1 || { cat out.txt; failed=1; }
+  [ -e built/CMakeCache.txt ]
+}
+keeps "$work/least/bin/nvcc" || { echo 'FAILED: build.sh forgets an nvcc that is there'; failed=1; }
+keeps NOTFOUND || { echo 'FAILED: build.sh forgets that there was no nvcc'; failed=1; }
+keeps "$work/gone/nvcc" && { echo 'FAILED: build.sh keeps an nvcc that is gone'; failed=1; }
+
 # CMake leaves the GPU half out and goes on; one that compiles is CMake's to refuse.
 PATH=$path
 # configures NAME REASON: the whole tree, by $CUDACXX.
