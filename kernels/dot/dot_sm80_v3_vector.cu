@@ -68,36 +68,33 @@ template <class T>
 __device__ __forceinline__ Sum<T> share(const T* x, const T* y, std::int64_t n) {
   constexpr std::int64_t kElements = 16 / sizeof(T);
   const auto* xv = reinterpret_cast<const uint4*>(x);
-  const auto* yv = reinterpret_cast<const uint4*>(y);
   const std::int64_t vectors = n / kElements;
   const std::int64_t step = std::int64_t{gridDim.x} * kThreads;
   const std::int64_t first = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
 
   Sum<T> sum[kUnroll] = {};
-  std::int64_t i = first;
-  for (; i + (kUnroll - 1) * step < vectors; i += kUnroll * step) {
+  // One pointer that moves, and where y lies from there: registers are what two blocks an SM lack.
+  const std::int64_t to_y = reinterpret_cast<const char*>(y) - reinterpret_cast<const char*>(x);
+  const auto y_at = [&](const uint4* at) { return reinterpret_cast<const char*>(at) + to_y; };
+  const uint4* at = xv + first;
+  const uint4* const end = xv + vectors;
+  const auto next = [&](bool whole) {
     uint4 a[kUnroll], b[kUnroll];
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      a[u] = ptx::load_streaming(xv + i + u * step);
-      b[u] = ptx::load_streaming(yv + i + u * step);
-    }
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) sum[u] = dot_16_bytes<T>(a[u], b[u], sum[u]);
-  }
-  // The rest at once too: what is missing is the last vector again, and does not count.
-  if (i < vectors) {
-    uint4 a[kUnroll], b[kUnroll];
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const std::int64_t at = i + u * step < vectors ? i + u * step : vectors - 1;
-      a[u] = ptx::load_streaming(xv + at);
-      b[u] = ptx::load_streaming(yv + at);
+      const uint4* from = at + u * step;
+      if (!whole && from >= end) from = end - 1;
+      a[u] = ptx::load_streaming(from);
+      b[u] = ptx::load_streaming(y_at(from));
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u)
-      if (i + u * step < vectors) sum[u] = dot_16_bytes<T>(a[u], b[u], sum[u]);
-  }
+      if (whole || at + u * step < end) sum[u] = dot_16_bytes<T>(a[u], b[u], sum[u]);
+  };
+#pragma unroll 1
+  for (; at + (kUnroll - 1) * step < end; at += kUnroll * step) next(true);
+  // The rest at once too: what is missing is the last vector again, and does not count.
+  if (at < end) next(false);
   if (const std::int64_t tail = vectors * kElements + first; tail < n)
     sum[0] += product(x[tail], y[tail]);
 
