@@ -121,6 +121,8 @@ Box read_box(const fs::path& folder) {
   if (const json gpu = box.machine.at(pointer); !gpu.is_null()) {
     box.gpu = Facts(gpu, fmt::format("{}: gpu.devices[{}]", machine.string(), index));
     box.chip = specs::chip_of_device(box.gpu.text("/name"));
+    box.capability = box.gpu.text("/compute_capability");
+    if (box.capability.empty() && box.chip) box.capability = box.chip->compute_capability;
   }
   box.gpu_trace =
       read_trace(folder / "trace.csv", index == 0 ? "gpu" : fmt::format("gpu{}", index));

@@ -33,6 +33,7 @@ struct Box {
   std::optional<std::size_t> gpu_index;  ///< of the one that was measured; empty if none is known
   Facts gpu;                             ///< what machine.json has of that one
   const specs::Chip* chip = nullptr;     ///< that GPU as advertised; nullptr if it is not known
+  std::string capability;                ///< its compute capability, "9.0"; empty if not known
   double gpu_sms = kUnknownNumber;       ///< as the bench programs saw it
   std::vector<Ceiling> ceilings;
   TraceFacts cpu_trace, gpu_trace;

@@ -68,7 +68,7 @@ ShareRule question(const Box& box, const Ceiling& c, const char* against) {
   out.level = c.level;
   out.exec_unit = c.exec_unit;
   out.dtype = c.dtype;
-  if (c.device == "gpu" && box.chip) out.architecture = box.chip->architecture;
+  if (c.device == "gpu") out.capability = box.capability.substr(0, box.capability.find('.'));
   out.is_virtual = !hypervisor.empty() && hypervisor != "none";
   return out;
 }
@@ -88,7 +88,7 @@ void set_verdict(const Box& box, Resource& resource) {
   resource.of_typical = share_of(c, c.measured, resource.typical);
   const auto hold = [&](double reference, const char* against) {
     const ShareRule* rule = Thresholds::get().share(question(box, c, against));
-    if (std::isnan(reference) || !rule) return;
+    if (std::isnan(reference) || !rule || !rule->judged) return;
     const Grade grade = grade_of(c, reference, *rule);
     if (resource.verdict == Grade::kUnknown || grade > resource.verdict) resource.verdict = grade;
   };

@@ -17,10 +17,13 @@ ShareRule read_rule(const json& entry) {
   rule.level = text("level");
   rule.exec_unit = text("exec_unit");
   rule.dtype = text("dtype");
-  rule.architecture = text("architecture");
+  rule.capability = text("capability");
   if (entry.contains("virtual")) rule.is_virtual = entry.at("virtual").get<bool>();
-  entry.at("warn").get_to(rule.warn);
-  entry.at("fail").get_to(rule.fail);
+  rule.judged = entry.value("judged", true);
+  if (rule.judged) {
+    entry.at("warn").get_to(rule.warn);
+    entry.at("fail").get_to(rule.fail);
+  }
   entry.at("reason").get_to(rule.reason);
   return rule;
 }
@@ -48,7 +51,7 @@ const ShareRule* Thresholds::share(const ShareRule& wanted) const {
     return rule.against == wanted.against && fits(rule.device, wanted.device) &&
            fits(rule.resource, wanted.resource) && fits(rule.level, wanted.level) &&
            fits(rule.exec_unit, wanted.exec_unit) && fits(rule.dtype, wanted.dtype) &&
-           fits(rule.architecture, wanted.architecture) &&
+           fits(rule.capability, wanted.capability) &&
            (!rule.is_virtual || rule.is_virtual == wanted.is_virtual);
   });
   return found == shares_.end() ? nullptr : &*found;

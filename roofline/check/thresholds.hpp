@@ -14,8 +14,10 @@ extern const std::string_view kThresholdsJson;  ///< the file, embedded when the
 /// A share of a reference below which a resource warns or fails. An empty field matches any.
 struct ShareRule {
   std::string against;  ///< advertised, theory or typical
-  std::string device, resource, level, exec_unit, dtype, architecture;
+  std::string device, resource, level, exec_unit, dtype;
+  std::string capability;          ///< major compute capability of the GPU: "9" for Hopper
   std::optional<bool> is_virtual;  ///< whether a hypervisor is below
+  bool judged = true;              ///< else the reference is not one for this resource
   double warn = 0, fail = 0;
   std::string reason;
 };

@@ -273,7 +273,7 @@ class Page(unittest.TestCase):
         self.assertEqual(self.find(".findings").text.split("\n"), [
             "✗ FAIL bf16 wgmma: power-limit-lowered; 54 % of advertised = 100 % SMs (132 of 132) × "
             "66 % clock (1.20 GHz of 1.83 GHz) × 82 % the rest",
-            "✗ FAIL pinned h2d: pcie-width",
+            "✗ FAIL sm80_pinned h2d: pcie-width",
             "⚠ WARN power limit 350 W, the board's default is 700 W", "⚠ WARN PCIe x8 of x16"])  # fmt: skip
         self.assertNotIn(str(folder), (run / "report.html").read_text())
 

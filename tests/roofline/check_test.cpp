@@ -261,13 +261,13 @@ const Fault kGpuFaults[] = {
        p.gpu("pcie_width") = 8;
        p.scale("link", 0.5);
      },
-     "gpu/link/pinned/h2d", Grade::kFail},
+     "gpu/link/sm80_pinned/h2d", Grade::kFail},
     {"pcie-generation", Grade::kWarn,
      [](Planted& p) {
        p.gpu("pcie_generation") = 4;
        p.scale("link", 0.5);
      },
-     "gpu/link/pinned/h2d", Grade::kFail},
+     "gpu/link/sm80_pinned/h2d", Grade::kFail},
     {"gpu-processes", Grade::kWarn, [](Planted& p) { p.gpu("processes") = 2; }, "", Grade::kPass},
 };
 INSTANTIATE_TEST_SUITE_P(All, GpuFault, testing::ValuesIn(kGpuFaults));
@@ -295,6 +295,27 @@ TEST(Check, WhatAnOldFolderDoesNotTellIsUnknown) {
     EXPECT_EQ(f.grade, in_trace ? Grade::kPass : Grade::kUnknown) << f.name;
   }
   EXPECT_EQ(report.verdict, Grade::kPass);  // of what is known
+}
+
+TEST(Check, Fp8ByMmaIsJudgedWhereTheChipHasIt) {
+  Planted box = healthy_gpu();
+  Resource row = resource(box.report(), "gpu/compute/e4m3/mma");
+  EXPECT_NEAR(row.of_advertised, 0.302, 0.001);  // of wgmma's figure
+  EXPECT_EQ(row.verdict, Grade::kUnknown);
+
+  box.gpu("compute_capability") = "8.9";
+  row = resource(box.report(), "gpu/compute/e4m3/mma");
+  EXPECT_EQ(row.verdict, Grade::kFail);
+}
+
+TEST(Check, Fp8ByMmaOnHopperIsHeldAgainstOtherRuns) {
+  const TemporaryFolder root;
+  for (int i = 0; i < 3; ++i) healthy_gpu().write(root.path() / fmt::format("run{}", i));
+  Planted box = healthy_gpu();
+  box.scale("e4m3/fma_peak/mma", 0.5);
+  box.write(root.path() / "own");
+  const Report report = check_folder(root.path() / "own", {});
+  EXPECT_EQ(resource(report, "gpu/compute/e4m3/mma").verdict, Grade::kFail);
 }
 
 TEST(Check, OneGpuOfSeveralIsNotTheBox) {
@@ -480,6 +501,7 @@ TEST(Thresholds, EveryFigureHasAReason) {
   const json file = json::parse(kThresholdsJson);
   for (const json& entry : file.at("shares")) {
     EXPECT_GT(entry.at("reason").get<std::string>().size(), 20u);
+    if (!entry.value("judged", true)) continue;
     EXPECT_LT(entry.at("fail"), entry.at("warn"));
   }
   for (const auto& [name, entry] : file.at("limits").items()) {
@@ -491,6 +513,7 @@ TEST(Thresholds, TheFirstRuleThatFitsCounts) {
   const Thresholds rules(R"({"limits": {}, "shares": [
     {"against": "theory", "device": "cpu", "dtype": "s8", "warn": 0.5, "fail": 0.4, "reason": "a"},
     {"against": "theory", "device": "cpu", "virtual": true, "warn": 0.6, "fail": 0.4, "reason": "b"},
+    {"against": "theory", "device": "gpu", "capability": "9", "judged": false, "reason": "d"},
     {"against": "theory", "warn": 0.7, "fail": 0.4, "reason": "c"}]})");
   ShareRule wanted;
   wanted.against = "theory";
@@ -502,6 +525,13 @@ TEST(Thresholds, TheFirstRuleThatFitsCounts) {
   EXPECT_EQ(rules.share(wanted)->reason, "b");
   wanted.dtype = "s8";
   EXPECT_EQ(rules.share(wanted)->reason, "a");
+  EXPECT_TRUE(rules.share(wanted)->judged);
+  wanted.device = "gpu";
+  wanted.capability = "10";
+  EXPECT_EQ(rules.share(wanted)->reason, "c");
+  wanted.capability = "9";
+  EXPECT_EQ(rules.share(wanted)->reason, "d");
+  EXPECT_FALSE(rules.share(wanted)->judged);
   wanted.against = "typical";
   EXPECT_EQ(rules.share(wanted), nullptr);
 }
