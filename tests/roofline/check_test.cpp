@@ -318,6 +318,22 @@ TEST(Check, Fp8ByMmaOnHopperIsHeldAgainstOtherRuns) {
   EXPECT_EQ(resource(report, "gpu/compute/e4m3/mma").verdict, Grade::kFail);
 }
 
+TEST(Check, MmaIsNotHeldAgainstTcgen05) {
+  Planted box = healthy_gpu();
+  for (const bool told : {true, false}) {  // an older folder: by the chip's name
+    box.gpu("name") = "NVIDIA B200";
+    box.gpu("compute_capability") = told ? json("10.0") : json();
+    const Report report = box.report();
+    EXPECT_EQ(resource(report, "gpu/compute/bf16/mma").verdict, Grade::kUnknown);
+    EXPECT_EQ(resource(report, "gpu/compute/s8/mma").verdict, Grade::kUnknown);
+    EXPECT_EQ(resource(report, "gpu/compute/f32/cuda-core").verdict, Grade::kPass);
+  }
+  // On RTX cards of the same generation mma.sync is what there is.
+  box.gpu("name") = "NVIDIA GeForce RTX 5090";
+  box.gpu("compute_capability") = "12.0";
+  EXPECT_EQ(resource(box.report(), "gpu/compute/bf16/mma").verdict, Grade::kFail);
+}
+
 TEST(Check, OneGpuOfSeveralIsNotTheBox) {
   Planted box = healthy_gpu();
   json& devices = box.machine["gpu"]["devices"];
