@@ -10,14 +10,15 @@ namespace roofline::check {
 namespace {
 
 /// HBM has room for ECC of its own; GDDR boards keep it in the memory itself, and pay with
-/// bandwidth. Stacks begin at 1024 bits, which no GDDR board reaches.
+/// bandwidth: those for servers are shipped that way, so it is no fault. Stacks begin at 1024 bits,
+/// which no GDDR board reaches.
 Finding ecc(const Box& box) {
   Finding out{Grade::kUnknown, "ecc", "ECC", {"gpu/bandwidth/HBM"}};
   const auto on = box.gpu.flag("/ecc");
   const int bus = box.chip ? box.chip->memory_bus_bits : 0;
   if (!on || bus == 0) return out;
   const bool hbm = bus >= 1024;
-  out.grade = *on == hbm ? Grade::kPass : Grade::kWarn;
+  out.grade = *on == hbm ? Grade::kPass : hbm ? Grade::kWarn : Grade::kNote;
   if (out.grade == Grade::kPass) return out;
   out.text = hbm ? "ECC is off: memory errors go unseen"
                  : "ECC is on and kept in the memory itself, which costs bandwidth";

@@ -489,8 +489,11 @@ TEST(Check, EccCostsOnlyWithoutHbm) {
   Planted box = healthy_gpu();
   box.gpu("name") = "NVIDIA L40S";
   const Finding ecc = finding(box.report(), "ecc");
-  EXPECT_EQ(ecc.grade, Grade::kWarn);
+  EXPECT_EQ(ecc.grade, Grade::kNote);  // as such boards are shipped
   EXPECT_EQ(ecc.text, "ECC is on and kept in the memory itself, which costs bandwidth");
+  box.scale("HBM/read", 0.5);
+  const Resource memory = resource(box.report(), "gpu/bandwidth/HBM/read");
+  EXPECT_EQ(std::count(memory.causes.begin(), memory.causes.end(), "ecc"), 1);
 }
 
 TEST(Check, AnIdleLinkIsNoFault) {
