@@ -43,7 +43,7 @@ TraceFacts read_trace(const fs::path& file, const std::string& device) {
   return out;
 }
 
-/// Index among the machine's GPUs of the one that was measured: the first, unless run.json names
+/// Position among the machine's GPUs of the one that was measured: the first, unless run.json names
 /// another. Empty if that is a slice of one of several (MIG), which has no index.
 std::optional<std::size_t> measured_gpu(const fs::path& folder, std::size_t gpus) {
   const fs::path file = folder / "run.json";
@@ -61,6 +61,14 @@ std::vector<std::string> gpus_of(const Facts& machine) {
     out[i] = machine.text(fmt::format("/gpu/devices/{}/name", i));
   }
   return out;
+}
+
+/// The device's name in trace.csv. That goes by NVML's index, which a device keeps where a cgroup
+/// hides those before it; the position in machine.json is another then.
+std::string trace_name(const Facts& gpu, std::size_t position) {
+  const double told = gpu.number("/index");
+  const std::size_t index = told >= 0 && told < 1e4 ? static_cast<std::size_t>(told) : position;
+  return index == 0 ? "gpu" : fmt::format("gpu{}", index);
 }
 
 double sms_seen(const fs::path& folder) {
@@ -124,8 +132,7 @@ Box read_box(const fs::path& folder) {
     box.capability = box.gpu.text("/compute_capability");
     if (box.capability.empty() && box.chip) box.capability = box.chip->compute_capability;
   }
-  box.gpu_trace =
-      read_trace(folder / "trace.csv", index == 0 ? "gpu" : fmt::format("gpu{}", index));
+  box.gpu_trace = read_trace(folder / "trace.csv", trace_name(box.gpu, index));
   return box;
 }
 

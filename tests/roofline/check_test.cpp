@@ -42,6 +42,7 @@ struct Planted {
   json machine;
   std::vector<Ceiling> ceilings;
   unsigned throttle = 0;
+  std::string traced = "gpu";  ///< the GPU's name in trace.csv
   double steal = 0;
   int gpu_sms = 132;
   json run = json::object();  ///< run.json
@@ -62,11 +63,11 @@ struct Planted {
     write_atomically(folder / "machine.json", machine.dump());
     ceilings_table(ceilings).write(folder / "ceilings.csv");
     CsvTable trace(kTraceColumns);
-    for (const char* device : {"cpu", "gpu"}) {
+    for (const std::string& device : {std::string("cpu"), traced}) {
       trace.add_row();
       trace.set("device", device);
-      if (*device == 'c') trace.set("steal", steal);
-      if (*device == 'g') trace.set("throttle", fmt::format("{:#x}", throttle));
+      if (device[0] == 'c') trace.set("steal", steal);
+      if (device[0] == 'g') trace.set("throttle", fmt::format("{:#x}", throttle));
     }
     trace.write(folder / "trace.csv");
     const json context = {{"context", {{"gpu_sms", std::to_string(gpu_sms)}}}};
@@ -339,6 +340,8 @@ TEST(Check, OneGpuOfSeveralIsNotTheBox) {
   json& devices = box.machine["gpu"]["devices"];
   devices.push_back(devices[0]);
   devices.push_back(devices[0]);
+  devices[1]["index"] = 1;
+  devices[2]["index"] = 2;
   devices[1]["power_limit_w"] = 350;
   devices[2]["name"] = "NVIDIA A100-SXM4-80GB";
   Report report = box.report();
@@ -362,6 +365,16 @@ TEST(Check, OneGpuOfSeveralIsNotTheBox) {
   EXPECT_TRUE(finding(report, "other-gpus")
                   .text.starts_with("a slice was measured, which GPU's is "
                                     "not known; nothing is said of 0 ("));
+}
+
+TEST(Check, TheTraceOfAGpuBehindHiddenOnesIsFound) {
+  Planted box = healthy_gpu();
+  box.throttle = 0x20;
+  box.gpu("index") = 3;  // three GPUs before it are another job's
+  box.traced = "gpu3";
+  EXPECT_EQ(finding(box.report(), "thermal").grade, Grade::kWarn);
+  box.traced = "gpu";
+  EXPECT_EQ(finding(box.report(), "thermal").grade, Grade::kUnknown);
 }
 
 TEST(Check, AGpuThatNobodyKnowsIsUnknown) {
