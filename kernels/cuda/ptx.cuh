@@ -124,4 +124,15 @@ PTX_INLINE void fma_bf16x2(std::uint32_t& d, std::uint32_t a, std::uint32_t b) {
   asm volatile("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(d) : "r"(a), "r"(b));
 }
 
+/// m16n8k16 in fp64, sm_90 and later: one element a register, where fragments.hpp has those of 32
+/// bits.
+PTX_INLINE void mma_f64_k16(double (&d)[4], const double (&a)[8], const double (&b)[4]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
+      "{%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
+      : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
+        "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+}
+
 }  // namespace kernels::cuda::ptx

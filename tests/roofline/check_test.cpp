@@ -309,6 +309,14 @@ TEST(Check, Fp8ByMmaIsJudgedWhereTheChipHasIt) {
   EXPECT_EQ(row.verdict, Grade::kFail);
 }
 
+TEST(Check, Fp64ByMmaIsAllOfHoppersTensorCore) {
+  Planted box = healthy_gpu();
+  EXPECT_EQ(resource(box.report(), "gpu/compute/f64/mma").verdict, Grade::kPass);
+  box.scale("f64/fma_peak/mma", 0.72);  // 63 % would do for bf16
+  EXPECT_EQ(resource(box.report(), "gpu/compute/bf16/mma").verdict, Grade::kPass);
+  EXPECT_EQ(resource(box.report(), "gpu/compute/f64/mma").verdict, Grade::kWarn);
+}
+
 TEST(Check, Fp8ByMmaOnHopperIsHeldAgainstOtherRuns) {
   const TemporaryFolder root;
   for (int i = 0; i < 3; ++i) healthy_gpu().write(root.path() / fmt::format("run{}", i));

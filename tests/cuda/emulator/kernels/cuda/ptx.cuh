@@ -158,4 +158,21 @@ inline void mma_f64(double (&d)[2], double a, double b) {
               emulation::from_lane<std::pair<double, double>>((2 * (lane % 4) + r) * 4 + k).second;
 }
 
+/// In four steps of K, as the lanes exchange no more at a time.
+inline void mma_f64_k16(double (&d)[4], const double (&a)[8], const double (&b)[4]) {
+  struct Operands {
+    double a[2], b;
+  };
+  for (int step = 0; step < 4; ++step) {
+    const Operands mine = {{a[2 * step], a[2 * step + 1]}, b[step]};
+    emulation::exchange(&mine, sizeof mine);
+    for (int r = 0; r < 4; ++r) {
+      const At at = d_at(emulation::current->lane, r);
+      for (int k = 0; k < 4; ++k)
+        d[r] += emulation::from_lane<Operands>(at.row % 8 * 4 + k).a[at.row / 8] *
+                emulation::from_lane<Operands>(at.column * 4 + k).b;
+    }
+  }
+}
+
 }  // namespace kernels::cuda::ptx
