@@ -103,6 +103,7 @@ SweepPoint sweep_point(const Benchmark& row, Moments moments, const CeilingConte
   out.working_set_bytes = row.working_set_bytes;
   if (!row.key("level").empty()) {
     out.level = row.key("level");
+    out.level_named = true;
   } else if (row.device == "gpu") {
     if (!row.level_bytes.empty()) out.level = row.level_bytes.back().first;
   } else {
@@ -202,8 +203,8 @@ Ceilings take_sweeps(const std::vector<Benchmark>& rows, Moments moments,
     row.clock_fall = best.clock_fall;
     row.clock_hz = best.clock_hz;
     for (const SweepPoint& point : points) row.probes.push_back(point.probe);
-    const bool lone_latency = best.resource == "latency" && points.size() == 1;
-    if (!flat && !lone_latency) {
+    const bool may_be_alone = best.resource == "latency" || best.level_named;
+    if (!flat && !(may_be_alone && points.size() == 1)) {
       flag(row, "no-plateau",
            points.size() == 1
                ? "one size only within this level"

@@ -53,7 +53,8 @@ struct Ceiling {
 struct SweepPoint {
   std::string device, resource, level, operation, variant, dtype, exec_unit, condition;
   int threads = 1;
-  std::string probe;  ///< the benchmark's name
+  std::string probe;         ///< the benchmark's name
+  bool level_named = false;  ///< by the probe itself, not by its size; not in the table
   double size_bytes = kUnknownNumber, working_set_bytes = kUnknownNumber;
   double measured = kUnknownNumber, measured_low = kUnknownNumber, measured_high = kUnknownNumber;
   int samples = 0, samples_rejected = 0;
@@ -98,9 +99,9 @@ std::string level_of_size(double size_bytes, int threads, std::span<const machin
 
 /// Takes the plateau of every size sweep: of the runs of two or more neighbouring sizes within a
 /// level whose medians agree within kPlateauTolerance, the fastest; its best size is the ceiling.
-/// Without such a run the best size is given with the verdict no-plateau; a latency that has one
-/// size in a level is taken as it is. Several variants with the same execution unit, and several
-/// attempts at one ceiling: the best one counts.
+/// Without such a run the best size is given with the verdict no-plateau; a latency, or a probe
+/// that names its level, that has one size in a level is taken as it is. Several variants with the
+/// same execution unit, and several attempts at one ceiling: the best one counts.
 ///
 /// A CPU's ceiling comes twice: condition `quiet` from the samples that the quiet gate lets pass
 /// (set_disturbed_apart(); left out if there are too few), and `as-lived` from all of them. The

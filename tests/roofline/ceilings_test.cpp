@@ -119,6 +119,16 @@ TEST(Ceilings, WithoutAFlatPieceTheValueIsFlagged) {
   EXPECT_EQ(at(one, "L1").cause, "one size only within this level");
 }
 
+TEST(Ceilings, AProbeThatNamesItsLevelNeedsNoPlateau) {
+  auto rows = sweep({{16 * KiB, 100}});
+  rows[0].keys.emplace_back("level", "L1");
+  EXPECT_EQ(at(ceilings_from(rows, context()), "L1").verdict, "ok");
+  // Of several sizes two must still agree.
+  rows = sweep({{8 * KiB, 50}, {16 * KiB, 100}});
+  for (Benchmark& row : rows) row.keys.emplace_back("level", "L1");
+  EXPECT_EQ(at(ceilings_from(rows, context()), "L1").verdict, "no-plateau");
+}
+
 TEST(Ceilings, TenPerCentIsTheLimit) {
   EXPECT_EQ(at(ceilings_from(sweep({{8 * KiB, 90.1}, {16 * KiB, 100}}), context()), "L1").verdict,
             "ok");

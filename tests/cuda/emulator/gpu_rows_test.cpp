@@ -98,6 +98,7 @@ TEST(GpuRows, BecomeTheCeilingsThatTheyMeasure) {
   const auto data = roofline::parse_bench_json(file.dump(), "gpu.json");
   const auto ceilings = roofline::ceilings_from(data.benchmarks, {.machine = "box"});
   std::map<std::string, double> measured;
+  for (const auto& c : ceilings.rows) EXPECT_EQ(c.verdict, "ok") << c.id() << ": " << c.cause;
   for (const auto& c : ceilings.rows)
     measured[c.resource + " " + (c.resource == "compute" ? c.dtype : c.level) + " " + c.operation] =
         c.measured;
