@@ -177,8 +177,12 @@ class GpuMatmul final : public cuda::GpuProblem {
   }
 
   double working_set_bytes() const override { return cost().bytes * static_cast<double>(slots_); }
+  /// What is multiplied: int8 weights beside bf16 become bf16; fp8 on mma becomes fp16 in
+  /// registers.
   std::pair<std::string, std::string> exec_unit() const override {
-    return {kernel_.exec_unit, types_.x != types_.y ? "bf16" : case_.dtype};
+    const std::string unit = kernel_.exec_unit;
+    if (types_.x != types_.y) return {unit, "bf16"};
+    return {unit, unit == "mma" && types_.x == Type::e4m3 ? "f16" : case_.dtype};
   }
   std::string label() const override {
     return kernel_.label != nullptr ? kernel_.label() : std::string();

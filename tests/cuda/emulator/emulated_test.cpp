@@ -446,6 +446,21 @@ TEST(MatmulTraffic, CountsTheSumsThatBlocksLeaveToOneAnother) {
             2 * 9 * 700 * 2 + 700 * 130 + 9 * 130 * 4 + 2 * 2 * 2 * 16 * 128 * 4);
 }
 
+TEST(MatmulRoof, IsOfWhatTheTensorCoresMultiply) {
+  using Roof = std::pair<std::string, std::string>;
+  const auto roof = [](const char* variant, const char* dtype) {
+    const auto& [info, operation] = find("matmul", variant);
+    const Case c = {.dtype = dtype,
+                    .keys = {{"M", "16"}, {"N", "128"}, {"K", "256"}, {"pack", "pre"}}};
+    EXPECT_TRUE(operation->supports(info, c)) << variant << ' ' << dtype;
+    return operation->bind(info, c, kChip)->exec_unit();
+  };
+  EXPECT_EQ(roof("sm80_splitk", "e4m3"), Roof("mma", "f16"));
+  EXPECT_EQ(roof("sm80_splitk", "s8"), Roof("mma", "s8"));
+  EXPECT_EQ(roof("sm80_splitk", "bf16xs8"), Roof("mma", "bf16"));
+  EXPECT_EQ(roof("sm90a_v10_store", "e4m3"), Roof("wgmma", "e4m3"));
+}
+
 /// Beyond 512^3 the oracle samples on the device; forced here on a small product.
 TEST(Oracles, SampledChecksAcceptARightProduct) {
   const Case c = {.dtype = "f32", .keys = {{"M", "9"}, {"N", "2000"}, {"K", "8000"}}};
