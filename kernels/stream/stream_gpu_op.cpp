@@ -141,7 +141,7 @@ std::vector<Case> cases(const Caches& caches) {
 std::vector<Case> test_cases() {
   std::vector<Case> all = {sm_case({.cores = 0})};
   for (const auto& access : kAccesses)
-    for (const std::int64_t size : {48, 4096, 24576, 1000008, 5000016})
+    for (const std::int64_t size : {48, 4096, 24576, 200016, 1000008, 5000016})
       all.push_back(make_case(access.name, size, false));
   return all;
 }

@@ -12,41 +12,93 @@ namespace {
 namespace ptx = kernels::cuda::ptx;
 
 constexpr int kThreads = 512, kBlocksPerSm = 2, kUnroll = 4;
+constexpr int kTile = kThreads * kUnroll;
 
 __device__ __forceinline__ float4 triad_of(float4 b, float s, float4 c) {
   return {b.x + s * c.x, b.y + s * c.y, b.z + s * c.z, b.w + s * c.w};
 }
 
-/// Calls step(i, count) for the vectors i, i + kThreads, … of this thread, up to kUnroll at a time,
-/// in each of the passes.
+/// The next of all blocks' slices, in a circle.
+__device__ __forceinline__ int after(int block) {
+  return block + 1 < static_cast<int>(gridDim.x) ? block + 1 : 0;
+}
+
+/// Tiles of kUnroll vectors a thread, at least one for each block.
 template <class Step>
-__device__ __forceinline__ void sweep(const GpuArguments& a, Step step) {
-  constexpr std::int64_t kTile = kThreads * kUnroll;
+__device__ __forceinline__ void sweep_tiles(const GpuArguments& a, Step step) {
+  constexpr std::uint32_t kAll = (1u << kUnroll) - 1;
   const std::int64_t vectors = a.n / 4;
+  int block = blockIdx.x;
   for (std::int64_t pass = 0; pass < a.repeats; ++pass) {
-    const std::int64_t block = (blockIdx.x + pass) % gridDim.x;
-    for (std::int64_t tile = block * kTile; tile < vectors; tile += gridDim.x * kTile) {
+    for (std::int64_t tile = std::int64_t{block} * kTile; tile < vectors;
+         tile += std::int64_t{gridDim.x} * kTile) {
       const std::int64_t first = tile + threadIdx.x;
+      std::int64_t at[kUnroll];
+      std::uint32_t mask = 0;
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) {
+        at[u] = first + u * kThreads;
+        mask |= (at[u] < vectors ? 1u : 0u) << u;
+      }
       if (tile + kTile <= vectors) {
-        step(first, kUnroll);
+        step(at, kAll);
       } else {
-        for (std::int64_t i = first; i < vectors; i += kThreads) step(i, 1);
+        step(at, mask);
       }
     }
+    block = after(block);
+  }
+}
+
+/// Fewer vectors than that: equal slices of whole lines, one for each block, so that every SM reads
+/// in every pass. What a thread has in flight is of several passes.
+template <class Step>
+__device__ __forceinline__ void sweep_slices(const GpuArguments& a, Step step) {
+  constexpr int kLine = 8;
+  const int vectors = static_cast<int>(a.n / 4), blocks = gridDim.x;
+  const int slice = (vectors + blocks * kLine - 1) / (blocks * kLine) * kLine;
+  const int parts = (slice + kThreads - 1) / kThreads;  // of a slice, a vector a thread
+  const std::int64_t all = a.repeats * parts;
+  int block = blockIdx.x, part = 0;
+  for (std::int64_t done = 0; done < all; done += kUnroll) {
+    int at[kUnroll];
+    std::uint32_t mask = 0;
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const int within = part * kThreads + threadIdx.x;
+      at[u] = block * slice + within;
+      mask |= (done + u < all && within < slice && at[u] < vectors ? 1u : 0u) << u;
+      if (++part == parts) {
+        part = 0;
+        block = after(block);
+      }
+    }
+    step(at, mask);
+  }
+}
+
+/// Calls step(at, mask) for kUnroll vectors of this thread at a time, of which those count whose
+/// bit is set, until all have been in each of the passes.
+template <class Step>
+__device__ __forceinline__ void sweep(const GpuArguments& a, Step step) {
+  if (a.n / 4 >= std::int64_t{gridDim.x} * kTile) {
+    sweep_tiles(a, step);
+  } else {
+    sweep_slices(a, step);
   }
 }
 
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm) read_kernel(GpuArguments a) {
   std::uint32_t sum = 0;
   const auto* p = reinterpret_cast<const uint4*>(a.a);
-  sweep(a, [&](std::int64_t i, int count) {
+  sweep(a, [&](const auto& at, std::uint32_t mask) {
     uint4 v[kUnroll];
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u)
-      if (u < count) v[u] = ptx::load_streaming(p + i + u * kThreads);
+      if (mask >> u & 1) v[u] = ptx::load_streaming(p + at[u]);
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u)
-      if (u < count) sum += v[u].x + v[u].y + v[u].z + v[u].w;
+      if (mask >> u & 1) sum += v[u].x + v[u].y + v[u].z + v[u].w;
   });
   sum = __reduce_add_sync(0xffffffffu, sum);
   if (threadIdx.x % 32 == 0) atomicAdd(a.sum, sum);
@@ -54,24 +106,24 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) read_kernel(GpuArgumen
 
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm) write_kernel(GpuArguments a) {
   auto* p = reinterpret_cast<float4*>(a.a);
-  sweep(a, [&](std::int64_t i, int count) {
+  sweep(a, [&](const auto& at, std::uint32_t mask) {
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u)
-      if (u < count) p[i + u * kThreads] = {a.s, a.s, a.s, a.s};
+      if (mask >> u & 1) p[at[u]] = {a.s, a.s, a.s, a.s};
   });
 }
 
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm) copy_kernel(GpuArguments a) {
   auto* to = reinterpret_cast<uint4*>(a.a);
   const auto* from = reinterpret_cast<const uint4*>(a.b);
-  sweep(a, [&](std::int64_t i, int count) {
+  sweep(a, [&](const auto& at, std::uint32_t mask) {
     uint4 v[kUnroll];
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u)
-      if (u < count) v[u] = ptx::load_streaming(from + i + u * kThreads);
+      if (mask >> u & 1) v[u] = ptx::load_streaming(from + at[u]);
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u)
-      if (u < count) to[i + u * kThreads] = v[u];
+      if (mask >> u & 1) to[at[u]] = v[u];
   });
 }
 
@@ -79,17 +131,17 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) triad_kernel(GpuArgume
   auto* to = reinterpret_cast<float4*>(a.a);
   const auto* b = reinterpret_cast<const float4*>(a.b);
   const auto* c = reinterpret_cast<const float4*>(a.c);
-  sweep(a, [&](std::int64_t i, int count) {
+  sweep(a, [&](const auto& at, std::uint32_t mask) {
     float4 x[kUnroll], y[kUnroll];
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u)
-      if (u < count) {
-        x[u] = __ldcs(b + i + u * kThreads);
-        y[u] = __ldcs(c + i + u * kThreads);
+      if (mask >> u & 1) {
+        x[u] = __ldcs(b + at[u]);
+        y[u] = __ldcs(c + at[u]);
       }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u)
-      if (u < count) to[i + u * kThreads] = triad_of(x[u], a.s, y[u]);
+      if (mask >> u & 1) to[at[u]] = triad_of(x[u], a.s, y[u]);
   });
 }
 

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <vector>
 
 #include "bench/part_events.hpp"
 #include "kernels/attention/attention_gpu.hpp"
@@ -14,6 +16,7 @@
 #include "kernels/dot/dot_gpu.hpp"
 #include "kernels/matmul/matmul_gpu.hpp"
 #include "kernels/registry.hpp"
+#include "kernels/stream/stream_gpu.hpp"
 
 #define OPERATION(op, what)
 #define KERNEL(op, variant, needs, threads, idea)
@@ -86,7 +89,7 @@ bool affordable(const KernelInfo& kernel, const Case& c) {
            (kernel.needs == Need::sm90a ? 1.0e8 : 1.0e7);
   if (kernel.op == "fma_peak") return c.text("data") == "random";
   if (kernel.op == "attention") return c.size("context") <= (c.dtype == "bf16" ? 1100 : 400);
-  if (kernel.op == "stream") return c.size("size") <= 100000;
+  if (kernel.op == "stream") return c.size("size") <= 300000;
   return true;
 }
 
@@ -444,6 +447,22 @@ TEST(MatmulTraffic, CountsTheSumsThatBlocksLeaveToOneAnother) {
   EXPECT_EQ(l2("sm80_splitk", {.dtype = "bf16xs8",
                                .keys = {{"M", "9"}, {"N", "130"}, {"K", "700"}, {"pack", "pre"}}}),
             2 * 9 * 700 * 2 + 700 * 130 + 9 * 130 * 4 + 2 * 2 * 2 * 16 * 128 * 4);
+}
+
+/// Small sets are cut into a slice for each of the four blocks, larger ones into tiles of 32 KB.
+TEST(StreamPasses, ReadEveryWordInEachOfThem) {
+  constexpr std::int64_t kRepeats = 6;
+  for (const std::int64_t n : {4, 100, 2052, 20000, 32764, 32768, 50004}) {
+    std::vector<float> values(n);
+    std::vector<std::uint32_t> words(n);
+    for (std::int64_t i = 0; i < n; ++i) values[i] = static_cast<float>(i + 1);
+    std::memcpy(words.data(), values.data(), n * sizeof(float));
+    std::uint32_t sum = 0, expected = 0;
+    for (const std::uint32_t word : words) expected += kRepeats * word;
+    stream::sm80_vector.read(
+        {.a = values.data(), .n = n, .repeats = kRepeats, .sum = &sum, .sms = 2}, nullptr);
+    EXPECT_EQ(sum, expected) << n;
+  }
 }
 
 TEST(MatmulRoof, IsOfWhatTheTensorCoresMultiply) {
