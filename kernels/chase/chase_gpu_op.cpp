@@ -1,6 +1,7 @@
 // The latency probe on a GPU as an operation. One call is one load.
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <vector>
 
@@ -104,11 +105,14 @@ Case make_case(std::int64_t size, bool quick) {
 }
 
 std::vector<Case> cases(const Caches& caches) {
+  constexpr std::int64_t kKb = 1 << 10, kMb = 1 << 20, kGb = 1 << 30;
+  std::map<std::int64_t, bool> sizes;  // whether quick
+  for (std::int64_t size = 8 * kKb; size <= 2 * kGb; size *= 2)
+    sizes[size] = size == 16 * kKb || size == 32 * kKb || size >= kGb;
+  for (const std::int64_t size : cuda::sizes_in_l2({8 * kMb, 16 * kMb}, caches)) sizes[size] = true;
   std::vector<Case> all;
-  for (std::int64_t size = 8 << 10; size <= std::int64_t{2} << 30; size *= 2)
-    if (caches.memory == 0 || 2 * size < caches.memory)
-      all.push_back(make_case(size, size == 16 << 10 || size == 32 << 10 || size == 8 << 20 ||
-                                        size == 16 << 20 || size >= 1 << 30));
+  for (const auto& [size, quick] : sizes)
+    if (caches.memory == 0 || 2 * size < caches.memory) all.push_back(make_case(size, quick));
   return all;
 }
 

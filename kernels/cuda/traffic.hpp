@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "kernels/op.hpp"
@@ -24,6 +25,17 @@ inline std::int64_t cold_slots(double set, const Caches& caches) {
   const double l2 = static_cast<double>(std::max<std::int64_t>(caches.l2, std::int64_t{32} << 20));
   if (set >= 100 * l2) return 1;
   return std::max<std::int64_t>(2, static_cast<std::int64_t>(5 * l2 / set) + 1);
+}
+
+/// Two sizes of a sweep that lie well inside L2: `usual`, the larger one last, where both are
+/// within half of it, else a quarter and three eighths of it. Chips for graphics have 3 MB and up,
+/// slices (MIG) a part.
+inline std::array<std::int64_t, 2> sizes_in_l2(std::array<std::int64_t, 2> usual,
+                                               const Caches& caches) {
+  constexpr std::int64_t kGrain = 64 << 10;
+  if (caches.l2 == 0 || 2 * usual[1] <= caches.l2) return usual;
+  return {std::max(kGrain, caches.l2 / 4 / kGrain * kGrain),
+          std::max(kGrain, caches.l2 * 3 / 8 / kGrain * kGrain)};
 }
 
 /// Empty if `bytes` of device memory can be had, else why not.

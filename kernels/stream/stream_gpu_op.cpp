@@ -1,6 +1,7 @@
 // The bandwidth probe on a GPU as an operation.
 #include <array>
 #include <cstring>
+#include <map>
 
 #include "kernels/cuda/fill.hpp"
 #include "kernels/cuda/problem.hpp"
@@ -126,13 +127,17 @@ Case sm_case(const Caches& caches) {
 }
 
 std::vector<Case> cases(const Caches& caches) {
+  constexpr std::int64_t kMb = 1 << 20;
+  std::map<std::int64_t, bool> sizes;  // whether quick
+  for (const std::int64_t mb : {1,  2,  4,  8,  12,  16,  20,  24,  28,   32,   40,  48,
+                                56, 64, 80, 96, 128, 192, 256, 512, 1024, 2048, 4096})
+    sizes[mb * kMb] = mb == 1024 || mb == 2048;
+  for (const std::int64_t size : cuda::sizes_in_l2({12 * kMb, 16 * kMb}, caches))
+    sizes[size] = true;
   std::vector<Case> all = {sm_case(caches)};
   for (const auto& access : kAccesses)
-    for (const std::int64_t mb : {1,  2,  4,  8,  12,  16,  20,  24,  28,   32,   40,  48,
-                                  56, 64, 80, 96, 128, 192, 256, 512, 1024, 2048, 4096}) {
-      const std::int64_t size = mb << 20;
+    for (const auto& [size, quick] : sizes) {
       if (caches.memory > 0 && 1.2 * static_cast<double>(size) > caches.memory) continue;
-      const bool quick = mb == 12 || mb == 16 || mb == 1024 || mb == 2048;
       all.push_back(make_case(access.name, size, quick));
     }
   return all;

@@ -117,6 +117,38 @@ TEST(GpuRows, BecomeTheCeilingsThatTheyMeasure) {
   EXPECT_DOUBLE_EQ(measured["compute f16 fma_peak"], flops / 1e-5);
 }
 
+/// Sizes of the quick suite that lie in L2, as the problems' traffic tells.
+std::vector<std::int64_t> quick_in_l2(const Operation& operation, const Caches& chip) {
+  const double l2 = static_cast<double>(chip.l2), inner = 8.0 * static_cast<double>(chip.l1d);
+  std::vector<std::int64_t> out;
+  for (const Case& c : operation.cases(chip)) {
+    if (!c.quick || !c.text("level").empty() || c.text("access", "read") != "read") continue;
+    const auto size = c.size("size");
+    const double set = static_cast<double>(size);
+    if (set <= 0.5 * l2 && (&operation == &stream::gpu_operation || set >= inner))
+      out.push_back(size);
+  }
+  return out;
+}
+
+TEST(GpuRows, QuickHasSizesInEveryL2) {
+  // Kilobytes of L2 and of an SM's L1: GA106, GA104, a seventh of A100, GA102, an eighth of H100,
+  // AD107, AD103, A100, H100, L4, B200.
+  constexpr std::pair<std::int64_t, std::int64_t> kChips[] = {
+      {3072, 100},  {4096, 100},  {5120, 164},  {6144, 100},  {6400, 228},   {24576, 100},
+      {65536, 100}, {40960, 164}, {51200, 228}, {49152, 100}, {129024, 228},
+  };
+  for (const auto& [l2, l1] : kChips) {
+    Caches chip = {.l1d = l1 << 10, .l2 = l2 << 10, .memory = 24 * 1024 * kMb, .cores = 30};
+    EXPECT_EQ(quick_in_l2(stream::gpu_operation, chip).size(), 2u) << l2;
+    EXPECT_GE(quick_in_l2(chase::gpu_operation, chip).size(), 1u) << l2;
+    if (l2 < 40960) continue;
+    using Sizes = std::vector<std::int64_t>;
+    EXPECT_EQ(quick_in_l2(stream::gpu_operation, chip), (Sizes{12 * kMb, 16 * kMb})) << l2;
+    EXPECT_EQ(quick_in_l2(chase::gpu_operation, chip), (Sizes{8 * kMb, 16 * kMb})) << l2;
+  }
+}
+
 /// A decode step with its parts, from the kernels' own words, beside what the ceilings predict.
 TEST(GpuRows, OfADecodeStepArePredicted) {
   const Case c = {.dtype = "bf16xs8",
