@@ -242,6 +242,16 @@ std::vector<ContextCache> context_caches(const json& context) {
   return out;
 }
 
+/// SMs of the GPU, or of the slice (MIG) that the program saw: a text, as all that a program adds.
+double context_gpu_sms(const json& context) {
+  const json told = context.value("gpu_sms", json());
+  const std::string text = told.is_string() ? told.get<std::string>() : "";
+  int sms = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sms);
+  const bool good = error == std::errc() && end == text.data() + text.size() && sms > 0;
+  return good ? sms : kUnknownNumber;
+}
+
 class Reader {
  public:
   explicit Reader(const RowDefaults& defaults) : defaults_(defaults) {}
@@ -261,6 +271,7 @@ class Reader {
           fmt::format("{}: 'context' is {}, not an object", source, context.type_name()));
     }
     const auto caches = context_caches(context);
+    gpu_sms_ = context_gpu_sms(context);
     const json machine = context.value("machine", json());
     if (machine.is_string() && data_.machine.empty()) data_.machine = machine.get<std::string>();
     std::size_t samples = 0, aggregates = 0;
@@ -343,6 +354,7 @@ class Reader {
     }
     Benchmark sample = read_sample(row, source, name, caches);
     sample.attempt = attempt;
+    sample.gpu_sms = gpu_sms_;
     sample.roof_of = row.text("roof_of");
     auto parts = read_parts(row, sample);
     const auto [found, fresh] = index_.try_emplace(
@@ -514,6 +526,7 @@ class Reader {
 
   const RowDefaults& defaults_;
   BenchData data_;
+  double gpu_sms_ = kUnknownNumber;  // of the file at hand
   std::map<std::tuple<std::string, std::string, int, std::string>, std::size_t> index_;
   std::map<std::pair<std::string, int>, std::size_t> in_file_;  // by name and attempt
   std::vector<std::vector<double>> powers_;                     // by benchmark

@@ -293,6 +293,13 @@ void check_theory(Ceiling& row) {
   }
 }
 
+double gpu_sms_of(const std::vector<Benchmark>& rows) {
+  for (const Benchmark& row : rows) {
+    if (row.device == "gpu" && !std::isnan(row.gpu_sms)) return row.gpu_sms;
+  }
+  return kUnknownNumber;
+}
+
 bool same(const Ceiling& a, const Ceiling& b) {
   return a.device == b.device && a.dtype == b.dtype && a.id() == b.id();
 }
@@ -414,8 +421,10 @@ Ceilings ceilings_from(const std::vector<Benchmark>& all, const CeilingContext& 
   };
   std::stable_sort(out.rows.begin(), out.rows.end(),
                    [&](const Ceiling& a, const Ceiling& b) { return order(a) < order(b); });
+  const double gpu_sms = gpu_sms_of(rows);
   for (Ceiling& row : out.rows) {
     row.machine = context.machine_of(row.device);
+    if (row.device == "gpu") row.gpu_sms = gpu_sms;
     if (context.theory) row.theory_at_clock = context.theory(row);
     if (context.advertised) {
       const Advertised advertised = context.advertised(row);

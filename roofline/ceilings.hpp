@@ -36,6 +36,7 @@ struct Ceiling {
   int samples = 0, samples_rejected = 0;
   double relative_mad = kUnknownNumber, clock_fall = kUnknownNumber;  ///< not in the table
   double clock_hz = kUnknownNumber;
+  double gpu_sms = kUnknownNumber;  ///< that the probe saw; not in the table
   double theory_at_clock = kUnknownNumber;
   double advertised = kUnknownNumber;
   std::string advertised_source;

@@ -14,13 +14,15 @@ double number(const json& object, const char* field) {
   return found != object.end() && found->is_number() ? found->get<double>() : kUnknownNumber;
 }
 
-/// Facts of the chosen GPU; an empty object if there is none.
+/// Facts of the chosen GPU, by its position among those that are seen; the first one's if the
+/// choice is none, an empty object if there are none.
 json gpu_facts(const json& facts, const std::string& choice) {
   const json::json_pointer path("/gpu/devices");
   if (!facts.is_object() || !facts.contains(path)) return json::object();
   const json& devices = facts.at(path);
-  for (const json& device : devices) {
-    if (std::to_string(device.value("index", 0)) == choice) return device;
+  if (!devices.is_array()) return json::object();
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (std::to_string(i) == choice) return devices[i];
   }
   return devices.empty() ? json::object() : devices.front();
 }
@@ -32,18 +34,32 @@ double cpu_theory(const Ceiling& c, const specs::Microarchitecture& core) {
   return per_cycle * c.clock_hz * c.threads;
 }
 
+/// By the chip's sheet, else by its compute capability.
+double flops_per_cycle_per_sm(const Ceiling& c, const specs::Chip* chip, const json& facts) {
+  if (chip) {
+    const specs::Peak* peak = chip->peak(c.dtype, c.exec_unit);
+    return peak ? peak->flops_per_cycle_per_sm : kUnknownNumber;
+  }
+  const json capability = facts.value("compute_capability", json());
+  const specs::GpuArchitecture* architecture =
+      capability.is_string() ? specs::gpu_architecture(capability.get<std::string>()) : nullptr;
+  return architecture ? architecture->flops_per_cycle_per_sm(c.dtype, c.exec_unit) : kUnknownNumber;
+}
+
 double gpu_theory(const Ceiling& c, const specs::Chip* chip, const json& facts) {
   if (c.resource == "bandwidth" && c.level == "HBM") {
     return 2 * number(facts, "memory_clock_max_hz") * number(facts, "memory_bus_bits") / 8;
   }
+  // What was seen comes first: a slice (MIG) has a part of the sheet's.
+  const double sms = !std::isnan(c.gpu_sms)  ? c.gpu_sms
+                     : chip && chip->sms > 0 ? chip->sms
+                                             : kUnknownNumber;
   // 32 banks of 4 bytes an SM, for L1 hits and shared memory alike, on every chip since sm_70.
   if (c.resource == "bandwidth" && c.level == "L1" && c.operation == "read") {
-    return chip && chip->sms > 0 ? 128 * chip->sms * c.clock_hz : kUnknownNumber;
+    return 128 * sms * c.clock_hz;
   }
-  const specs::Peak* peak =
-      chip && c.resource == "compute" ? chip->peak(c.dtype, c.exec_unit) : nullptr;
-  if (!peak || chip->sms == 0) return kUnknownNumber;
-  return peak->flops_per_cycle_per_sm * chip->sms * c.clock_hz;
+  if (c.resource != "compute") return kUnknownNumber;
+  return flops_per_cycle_per_sm(c, chip, facts) * sms * c.clock_hz;
 }
 
 }  // namespace

@@ -144,6 +144,16 @@ std::vector<std::string> Chip::dtypes() const {
   return names;
 }
 
+double GpuArchitecture::flops_per_cycle_per_sm(std::string_view dtype,
+                                               std::string_view exec_unit) const {
+  for (const auto& rate : rates) {
+    if (rate.dtype == dtype && rate.exec_unit == spec_unit(exec_unit)) {
+      return rate.flops_per_cycle_per_sm;
+    }
+  }
+  return kUnknown;
+}
+
 double Microarchitecture::flops_per_cycle(std::string_view dtype,
                                           std::string_view exec_unit) const {
   for (const auto& rate : compute) {
@@ -176,6 +186,35 @@ std::vector<Chip> parse_chips(std::string_view text) {
     read.push_back(read_chip(name, entry));
   }
   return read;
+}
+
+std::vector<GpuArchitecture> parse_gpu_architectures(std::string_view text) {
+  std::vector<GpuArchitecture> read;
+  const auto table = json::parse(text);
+  for (const auto& [capability, entry] : table.at("gpu_architectures").items()) {
+    GpuArchitecture architecture{capability, {}, entry.at("source")};
+    for (const auto& rate : entry.at("rates")) {
+      Peak peak;
+      peak.dtype = rate.at("dtype");
+      peak.exec_unit = rate.at("exec_unit");
+      peak.flops_per_cycle_per_sm = rate.at("flops_per_cycle_per_sm");
+      architecture.rates.push_back(std::move(peak));
+    }
+    read.push_back(std::move(architecture));
+  }
+  return read;
+}
+
+const std::vector<GpuArchitecture>& gpu_architectures() {
+  static const auto all = parse_gpu_architectures(kChipsJson);
+  return all;
+}
+
+const GpuArchitecture* gpu_architecture(std::string_view compute_capability) {
+  for (const auto& known : gpu_architectures()) {
+    if (known.compute_capability == compute_capability) return &known;
+  }
+  return nullptr;
 }
 
 const std::vector<Chip>& chips() {

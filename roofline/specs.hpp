@@ -57,6 +57,16 @@ struct Chip {
   std::vector<std::string> dtypes() const;
 };
 
+/// What one SM of a compute capability does, whatever the product.
+struct GpuArchitecture {
+  std::string compute_capability;  ///< "8.6"
+  std::vector<Peak> rates;         ///< FLOP per cycle and SM alone
+  std::string source;
+
+  /// NaN where it is not stated, or differs between products.
+  double flops_per_cycle_per_sm(std::string_view dtype, std::string_view exec_unit) const;
+};
+
 /// FLOP per cycle of one core.
 struct ComputeRate {
   std::string dtype, exec_unit;
@@ -85,8 +95,9 @@ struct Microarchitecture {
   double bytes_per_cycle(std::string_view level, std::string_view operation) const;
 };
 
-/// Both throw nlohmann::json::exception for a text that is no such table.
+/// They throw nlohmann::json::exception for a text that is no such table.
 std::vector<Chip> parse_chips(std::string_view text);
+std::vector<GpuArchitecture> parse_gpu_architectures(std::string_view text);
 std::vector<Microarchitecture> parse_microarchitectures(std::string_view text);
 
 /// All chips, in the order of their names.
@@ -95,6 +106,9 @@ const std::vector<Chip>& chips();
 const Chip& chip(std::string_view name);
 /// The chip that a driver's device name stands for; nullptr if it is none that is known.
 const Chip* chip_of_device(std::string_view device_name);
+/// nullptr for a compute capability that is not in the table.
+const GpuArchitecture* gpu_architecture(std::string_view compute_capability);
+const std::vector<GpuArchitecture>& gpu_architectures();
 
 /// nullptr if the key (see machine::Machine::microarchitecture) is not in the table.
 const Microarchitecture* microarchitecture(std::string_view key);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "roofline/check/audits.hpp"
@@ -74,8 +75,14 @@ Report check(const Box& box, const std::vector<Box>& others) {
     }
   }
   if (box.gpu_index && !box.chip) {
-    out.notes.push_back(
-        fmt::format("nothing is known to be advertised for the GPU '{}'", box.gpu.text("/name")));
+    const bool theory = std::any_of(box.ceilings.begin(), box.ceilings.end(), [](const auto& c) {
+      return c.device == "gpu" && c.resource == "compute" && !std::isnan(c.theory_at_clock);
+    });
+    out.notes.push_back(fmt::format(
+        "nothing is known to be advertised for the GPU '{}'{}", box.gpu.text("/name"),
+        theory ? fmt::format("; its theory is that of its architecture (compute capability {})",
+                             box.capability)
+               : ""));
   }
   out.resources = judge(box, others);
   bool passed = false;

@@ -136,6 +136,14 @@ TEST(BenchJson, ErrorRowsAreListed) {
   EXPECT_EQ(data.skipped[0].reason, "no AVX");
 }
 
+TEST(BenchJson, SmsOfTheContext) {
+  const auto sms = [](const std::string& context) { return only(file(row(), context)).gpu_sms; };
+  EXPECT_EQ(sms(R"({"gpu_sms": "14"})"), 14);
+  for (const char* none :
+       {"{}", R"({"gpu_sms": "0"})", R"({"gpu_sms": "many"})", R"({"gpu_sms": 7})"})
+    EXPECT_TRUE(std::isnan(sms(none))) << none;
+}
+
 TEST(BenchJson, LevelOfRowsThatHaveOnlyBytes) {
   const std::string context =
       R"({"caches": [{"type": "Instruction", "level": 1, "size": 32768},

@@ -233,6 +233,58 @@ TEST(Ceilings, TheoryOfAGpu) {
   EXPECT_DOUBLE_EQ(c.theory(row), 512 * 132 * 1.5e9);
   row.exec_unit = "wgmma";
   EXPECT_DOUBLE_EQ(c.theory(row), 4096 * 132 * 1.5e9);
+  row.gpu_sms = 16;  // a slice of it
+  EXPECT_DOUBLE_EQ(c.theory(row), 4096 * 16 * 1.5e9);
+}
+
+TEST(Ceilings, TheoryOfAGpuThatIsNotListedIsItsArchitectures) {
+  machine::Machine machine;
+  machine.facts["gpu"]["devices"][0] = {{"name", "NVIDIA A10"}, {"compute_capability", "8.6"}};
+  Ceiling row;
+  row.device = "gpu";
+  row.resource = "compute";
+  row.dtype = "f32";
+  row.exec_unit = "cuda-core";
+  row.clock_hz = 1.695e9;
+  EXPECT_TRUE(std::isnan(context_of(machine).theory(row)));  // of how many SMs?
+  row.gpu_sms = 72;
+  EXPECT_NEAR(context_of(machine).theory(row), 31.2e12, 0.1e12);  // as its sheet says
+  EXPECT_TRUE(std::isnan(context_of(machine).advertised(row).value));
+  row.exec_unit = "mma";
+  row.dtype = "s8";
+  EXPECT_NEAR(context_of(machine).theory(row), 250e12, 1e12);
+  row.dtype = "bf16";  // half on a GeForce
+  EXPECT_TRUE(std::isnan(context_of(machine).theory(row)));
+  row.resource = "bandwidth";
+  row.level = "L1";
+  row.operation = "read";
+  EXPECT_DOUBLE_EQ(context_of(machine).theory(row), 128 * 72 * 1.695e9);
+  machine.facts["gpu"]["devices"][0]["compute_capability"] = nullptr;
+  row.resource = "compute";
+  row.dtype = "s8";
+  EXPECT_TRUE(std::isnan(context_of(machine).theory(row)));
+}
+
+TEST(Ceilings, AGpuIsChosenByItsPosition) {
+  machine::Machine machine;  // two of eight, the others hidden
+  machine.facts["gpu"]["devices"] = {{{"index", 3}, {"name", "NVIDIA L4"}},
+                                     {{"index", 5}, {"name", "NVIDIA H200"}}};
+  EXPECT_EQ(context_of(machine, "1").gpu, "nvidia-h200");
+  EXPECT_EQ(context_of(machine, "0").gpu, "nvidia-l4");
+  EXPECT_EQ(context_of(machine, "").gpu, "nvidia-l4");
+}
+
+TEST(Ceilings, TheSmsThatAProbeSawReachTheory) {
+  auto peak = probe("fma_peak", "sm80_mma", "bf16", {{"data", "random"}}, 1, 1e-5, 1e9, 0);
+  peak.device = "gpu";
+  peak.gpu_sms = 14;
+  auto with_theory = context();
+  with_theory.theory = [](const Ceiling& c) { return c.gpu_sms * 1e14; };
+  auto sizes = sweep({{8 * KiB, 100}, {16 * KiB, 100}});
+  const auto rows = ceilings_from({peak, sizes[0], sizes[1]}, with_theory).rows;
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_DOUBLE_EQ(rows[1].theory_at_clock, 14e14);
+  EXPECT_TRUE(std::isnan(rows[0].theory_at_clock));  // the CPU's
 }
 
 TEST(Ceilings, OfTwoVariantsOnOneUnitTheBetterCounts) {

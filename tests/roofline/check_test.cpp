@@ -395,6 +395,20 @@ TEST(Check, AGpuThatNobodyKnowsIsUnknown) {
   EXPECT_EQ(report.notes[0], "nothing is known to be advertised for the GPU 'NVIDIA Z1'");
 }
 
+TEST(Check, TheoryOfAnArchitectureProvesNoFault) {
+  Planted box = healthy_gpu();
+  box.gpu("name") = "NVIDIA Z1";
+  for (Ceiling& c : box.ceilings) c.advertised = kUnknownNumber;
+  box.scale("bf16/fma_peak/wgmma", 0.5);  // FAIL where the chip is known to have all of it
+  const Report report = box.report();
+  EXPECT_EQ(resource(report, "gpu/compute/bf16/wgmma").verdict, Grade::kWarn);
+  EXPECT_EQ(resource(report, "gpu/compute/f32/cuda-core").verdict, Grade::kPass);
+  ASSERT_EQ(report.notes.size(), 1u);
+  EXPECT_EQ(report.notes[0],
+            "nothing is known to be advertised for the GPU 'NVIDIA Z1'; its theory is that of its "
+            "architecture (compute capability 9.0)");
+}
+
 TEST(Check, TheGapIsAProductOfItsParts) {
   // By hand: 114/132 = 0.8636; 1.2/1.83 = 0.6557; measured is 0.95 of 114 x 4096 x 1.2e9 =
   // 532.3e12, against 989.4e12 advertised = 0.538; the rest = 0.538 / (0.8636 x 0.6557) = 0.950.

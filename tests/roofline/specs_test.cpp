@@ -92,6 +92,32 @@ TEST(Chips, FoundByAliasAndByDevice) {
   EXPECT_EQ(chip_of_device(""), nullptr);
 }
 
+TEST(GpuArchitectures, AgreeWithTheChipsThatAreListed) {
+  int compared = 0;
+  for (const auto& chip : chips()) {
+    const auto* architecture = gpu_architecture(chip.compute_capability);
+    if (!architecture) continue;
+    EXPECT_FALSE(architecture->source.empty());
+    for (const auto& peak : chip.peaks) {
+      const double rate = architecture->flops_per_cycle_per_sm(peak.dtype, peak.exec_unit);
+      if (std::isnan(rate)) continue;
+      EXPECT_DOUBLE_EQ(rate, peak.flops_per_cycle_per_sm)
+          << chip.name << ' ' << peak.dtype << ' ' << peak.exec_unit;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 80);
+}
+
+TEST(GpuArchitectures, KnownFigures) {
+  ASSERT_NE(gpu_architecture("8.6"), nullptr);
+  EXPECT_DOUBLE_EQ(gpu_architecture("8.6")->flops_per_cycle_per_sm("f32", "cuda-core"), 256);
+  EXPECT_DOUBLE_EQ(gpu_architecture("9.0")->flops_per_cycle_per_sm("e4m3", "wgmma"), 8192);
+  EXPECT_TRUE(std::isnan(gpu_architecture("8.9")->flops_per_cycle_per_sm("bf16", "mma")));
+  EXPECT_EQ(gpu_architecture("7.0"), nullptr);
+  EXPECT_EQ(gpu_architecture(""), nullptr);
+}
+
 std::string complaint(const std::string& name) {
   try {
     chip(name);
