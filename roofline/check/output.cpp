@@ -22,7 +22,9 @@ std::string unit_of(const Ceiling& c) { return rate_unit(c.resource, c.dtype); }
 
 std::string name_of(const Ceiling& c) {
   if (c.resource == "compute") return fmt::format("{} {} {}", c.device, c.dtype, c.exec_unit);
-  const std::string what = c.resource == "latency" ? c.resource : c.operation;
+  // Of launches there are several kinds.
+  const bool chase = c.resource == "latency" && c.level != "launch";
+  const std::string what = chase ? c.resource : c.operation;
   return fmt::format("{} {} {}", c.device, c.level, what);
 }
 
