@@ -6,7 +6,8 @@
 namespace bench {
 
 /// Parses the command line, registers the benchmarks of `operations` (names, separated by blanks)
-/// and runs them. Exit code: 0, 1 if a kernel was wrong, 2 for bad input.
+/// and runs them. Exit code: 0, 1 if a kernel was wrong, 2 for bad input, 3 after a fault on the
+/// GPU.
 int run_main(int argc, char** argv, const std::string& operations);
 
 }  // namespace bench

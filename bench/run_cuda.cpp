@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <optional>
@@ -20,6 +22,7 @@
 #include "kernels/cuda/driver.hpp"
 #include "kernels/cuda/harness.hpp"
 #include "kernels/cuda/problem.hpp"
+#include "roofline/machine/bench_words.hpp"
 
 namespace bench {
 namespace {
@@ -238,23 +241,34 @@ void measure_all(benchmark::State& state, Bound& bound, const Hold& hold, bool c
 
 void run_gpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
              const kernels::Caches& gpu, bool count) {
-  try {
+  const std::string why = reason_without_time(entry.name, [&] {
     Bound& bound = cache.get(entry, gpu);
-    if (!bound.wrong.empty()) {
+    if (bound.wrong.empty())
+      measure_all(state, bound, hold_of(entry.instance), count);
+    else
       state.SkipWithError(("wrong result: " + bound.wrong).c_str());
-      return;
-    }
-    measure_all(state, bound, hold_of(entry.instance), count);
-  } catch (const kernels::BadInput& e) {
-    state.SkipWithError(e.what());
-  } catch (const kernels::cuda::Error& e) {
-    state.SkipWithError(e.what());
-  } catch (const std::bad_alloc& e) {
-    state.SkipWithError(e.what());
-  }
+  });
+  if (!why.empty()) state.SkipWithError(why.c_str());
 }
 
 }  // namespace
+
+std::string reason_without_time(const std::string& name, const std::function<void()>& measure) {
+  try {
+    measure();
+  } catch (const kernels::BadInput& e) {
+    return e.what();
+  } catch (const kernels::cuda::Unsupported& e) {
+    return e.what();
+  } catch (const std::bad_alloc&) {
+    return std::string(roofline::machine::kOutOfMemory) + " (device or page-locked)";
+  } catch (const kernels::cuda::Error& e) {
+    fmt::print(stderr, "{}: {}\n", name, e.what());
+    // No destructors: they would call into the broken context, and libraries may crash there.
+    std::_Exit(roofline::machine::kExitFault);
+  }
+  return {};
+}
 
 std::string gpu_fault() { return kernels::cuda::unusable(); }
 

@@ -636,12 +636,20 @@ int run(const RunOptions& options) {
   const Effort& effort = settings.full ? kFull : kQuick;
   const std::string wanting = samples_summary(analysis.data.benchmarks, effort.rounds_s);
   if (!wanting.empty()) fmt::print("\n{}", wanting);
+  const std::string skips = skips_summary(folder->skipped);
+  if (!skips.empty()) fmt::print("\n{}", skips);
   if (failed) {
     fmt::print("\n{} failed:\n", folder->failures().size());
     for (const RunFailure& failure : folder->failures()) {
       fmt::print("  {}: {}\n", failure.benchmark, failure.reason);
     }
   }
+  const auto silent =
+      complete ? devices_without_rows(plan, analysis.data.benchmarks) : std::vector<std::string>();
+  for (const std::string& name : silent) {
+    fmt::print("\nfailed: not one benchmark on the {} gave a time\n", name);
+  }
+  if (!silent.empty()) folder->write_state("failed", plan.groups.size());
   fmt::print("\nresults: {}\n", folder->path().string());
   std::fflush(stdout);
   if (!complete) {
@@ -650,7 +658,7 @@ int run(const RunOptions& options) {
   if (!analysis.data.benchmarks.empty()) {
     for (const auto& note : draw({folder->path()}).notes) fmt::print(stderr, "{}\n", note);
   }
-  return complete && !failed ? 0 : 1;
+  return complete && !failed && silent.empty() ? 0 : 1;
 }
 
 }  // namespace roofline

@@ -28,8 +28,9 @@ double process_timeout(bool full, double asked_s);
 /// is noted in run.json and the others go on. Ends with the CSVs, the pictures and the summary on
 /// stdout, also after SIGINT or SIGTERM.
 ///
-/// Returns 0, or 1 if a benchmark failed or the run was interrupted. Throws BadInput (a folder that
-/// cannot be made or is full, no programs, no GPU where one was asked for, a bad filter).
+/// Returns 0, or 1 if a benchmark failed, a device gave no row at all or the run was interrupted.
+/// Throws BadInput (a folder that cannot be made or is full, no programs, no GPU where one was
+/// asked for, a bad filter).
 int run(const RunOptions& options);
 
 }  // namespace roofline

@@ -217,6 +217,18 @@ Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& fi
   return plan;
 }
 
+std::vector<std::string> devices_without_rows(const Plan& plan,
+                                              const std::vector<Benchmark>& rows) {
+  std::set<std::string> devices;
+  for (const Group& group : plan.groups) {
+    for (const Unit& unit : group.units) {
+      if (!unit.own) devices.insert(unit.gpu ? "gpu" : "cpu");
+    }
+  }
+  for (const Benchmark& row : rows) devices.erase(row.device);
+  return {devices.begin(), devices.end()};
+}
+
 std::string tuned_name(const std::string& name) {
   const std::size_t end = name.find('/', name.find('/') + 1);
   return name.substr(0, end) + kTuned + (end == std::string::npos ? "" : name.substr(end));

@@ -65,6 +65,10 @@ std::vector<ListedBenchmark> parse_list(std::string_view text,
 /// nothing, and for a name that stands twice.
 Plan make_plan(const std::vector<ListedBenchmark>& listed, const std::string& filter, bool full);
 
+/// Of the devices that the suite's own benchmarks of the plan are for, those that not one of `rows`
+/// is of.
+std::vector<std::string> devices_without_rows(const Plan& plan, const std::vector<Benchmark>& rows);
+
 /// What a library's benchmark is called where the library is told of the CPU: its variant ends in
 /// `_tuned`.
 std::string tuned_name(const std::string& name);

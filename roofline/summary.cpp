@@ -153,4 +153,20 @@ std::string samples_summary(const std::vector<Benchmark>& rows, double rounds_s)
       wanting, last.size(), kFewestQuiet, rounds_s);
 }
 
+std::string skips_summary(const std::vector<SkippedRow>& skipped) {
+  std::map<std::string, std::pair<std::size_t, std::string>> reasons;
+  for (const SkippedRow& row : skipped) {
+    auto& [count, example] = reasons[row.reason];
+    if (count++ == 0) example = row.name;
+  }
+  std::string out;
+  for (const auto& [reason, known] : reasons) {
+    const auto& [count, example] = known;
+    out += count == 1
+               ? fmt::format("skipped {}: {}\n", example, reason)
+               : fmt::format("skipped {} benchmarks, such as {}: {}\n", count, example, reason);
+  }
+  return out;
+}
+
 }  // namespace roofline

@@ -24,4 +24,7 @@ std::string counters_summary(const std::vector<Point>& counted);
 /// Empty if none does.
 std::string samples_summary(const std::vector<Benchmark>& rows, double rounds_s);
 
+/// One line a reason: how many benchmarks were skipped for it, and one of them. Empty if none was.
+std::string skips_summary(const std::vector<SkippedRow>& skipped);
+
 }  // namespace roofline

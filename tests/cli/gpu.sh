@@ -76,4 +76,13 @@ for suite in quick full; do
 done
 grep -Fxq '  HBM bytes: 1 of 1 within 3 % of the model, furthest 1.025 times it: dot/sm80_naive/f32/N:1000/temp:cold/threads:132' out.txt ||
   { echo 'FAILED: not in the summary'; cat out.txt; failed=1; }
+
+# A device that was asked for and gave nothing: skipped benchmark by benchmark, but no success.
+rm -rf out
+FAKE_FAULTS=skip:dot/sm80 "$roofline" run --bin bin --out out --device gpu --filter '^dot/' >out.txt 2>err.txt
+code=$?
+[ $code -eq 1 ] && grep -Fxq 'failed: not one benchmark on the gpu gave a time' out.txt &&
+  grep -Fxq 'skipped dot/sm80_naive/f32/N:1000/temp:cold/threads:132: not on this machine' out.txt &&
+  grep -Fq '"status": "failed"' out/*/*/run.json ||
+  { echo "FAILED: nothing from the GPU: exit code $code"; cat out.txt; failed=1; }
 exit $failed

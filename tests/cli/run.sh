@@ -105,6 +105,10 @@ grep -q "no counter 'flops'" nocounters.err || fail 'nocounters: reason'
 grep -q 'wrong result: 1 instead of 2' wrong.err || fail 'wrong: reason'
 FAKE_FAULTS='skip:dot/scalar' measure skip 0 --filter '^dot'
 check "$folder" "any(s['reason'] == 'not on this machine' for s in state['skipped'])"
+grep -Fxq 'skipped 4 benchmarks, such as dot/scalar/f32/N:1000/temp:warm/threads:1: not on this machine' skip.out ||
+  fail 'skip: not told at the end'
+grep -Fxq 'skipped 4 benchmarks, such as dot/avx512/f32/N:1000/temp:warm/threads:1: this CPU has no AVX-512' skip.out ||
+  fail 'skip: the plan'"'"'s skips are not told at the end'
 FAKE_FAULTS='hang:dot/scalar/f32/N:1000/temp:cold/threads:1' measure hang 1 --filter '^dot.*cold/threads:1' --timeout 2
 grep -q 'no end after 2 s, killed' hang.err || fail 'hang: reason'
 check "$folder" "'dot/avx2/f32/N:1000/temp:cold/threads:1' in names"

@@ -140,6 +140,18 @@ TEST(RunPlan, AProgramOfOnesOwnIsOneGroupAfterOurs) {
   EXPECT_THROW(make_plan(all, "", false), BadInput);
 }
 
+TEST(RunPlan, ADeviceWithoutARowIsNamed) {
+  auto all = listed();
+  all.push_back(entry("bench_matmul", "matmul", "sm80", "f32/M:64/threads:1"));
+  all.back().device = "gpu";
+  const Plan plan = make_plan(all, "", false);
+  std::vector<Benchmark> rows(1);
+  rows[0].device = "cpu";
+  EXPECT_EQ(devices_without_rows(plan, rows), std::vector<std::string>{"gpu"});
+  EXPECT_EQ(devices_without_rows(plan, {}), (std::vector<std::string>{"cpu", "gpu"}));
+  EXPECT_TRUE(devices_without_rows(make_plan(listed(), "", false), rows).empty());
+}
+
 TEST(RunPlan, FilterKeepsTheCeilingsUnlessItNamesSome) {
   const auto names = [](const std::string& filter) {
     std::vector<std::string> out;

@@ -26,5 +26,11 @@ TEST(CountersSummary, HowManyAgreeWithTheModelAndWhichDoesLeast) {
             "  HBM bytes: 1 of 2 within 3 % of the model, furthest 0.5 times it: dot/b\n");
 }
 
+TEST(SkipsSummary, OneLineAReason) {
+  EXPECT_EQ(skips_summary({}), "");
+  EXPECT_EQ(skips_summary({{"dot/a", "no AVX-512"}, {"dot/b", "refused"}, {"dot/c", "no AVX-512"}}),
+            "skipped 2 benchmarks, such as dot/a: no AVX-512\nskipped dot/b: refused\n");
+}
+
 }  // namespace
 }  // namespace roofline

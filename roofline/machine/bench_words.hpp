@@ -1,0 +1,13 @@
+// What a bench program says to `roofline run` of a benchmark that has no time.
+#pragma once
+
+#include <string_view>
+
+namespace roofline::machine {
+
+/// The program's exit code where a device fault ended it: no word on the other benchmarks.
+inline constexpr int kExitFault = 3;
+/// How the message of an error row begins where memory was missing, which others may have held.
+inline constexpr std::string_view kOutOfMemory = "out of memory";
+
+}  // namespace roofline::machine
