@@ -71,7 +71,8 @@ std::string seconds_text(double seconds) { return fmt::format("{:.4f}", seconds)
 class Runner {
  public:
   Runner(RunFolder& folder, const Plan& plan, const RunOptions& options, std::string device,
-         const CeilingContext& context, double memory_bytes, SignalGuard& signals)
+         const CeilingContext& context, double memory_bytes, const machine::GpuWatch* gpus,
+         SignalGuard& signals)
       : folder_(folder),
         options_(options),
         device_(std::move(device)),
@@ -81,7 +82,7 @@ class Runner {
         rounds_left_s_(effort_.rounds_s),
         again_left_s_(effort_.again_s),
         signals_(signals),
-        trace_(folder.path() / "trace.csv", device_ != "cpu") {
+        trace_(folder.path() / "trace.csv", gpus) {
     for (const Group& group : plan.groups) {
       if (!folder.done(group.name)) groups_.push_back(&group);
     }
@@ -561,6 +562,8 @@ double process_timeout(bool full, double asked_s) { return (full ? 600 : 60) + 1
 
 int run(const RunOptions& options) {
   std::optional<SignalGuard> signals(std::in_place);
+  std::optional<machine::GpuWatch> gpus;  // before the probe, which would wake the GPU and leave it
+  if (!options.resume.empty() || options.settings.device != "cpu") gpus.emplace();
   const machine::Machine machine = machine::probe();
   const auto programs = find_programs(options.bin);
   const bool fresh = options.resume.empty();
@@ -575,6 +578,7 @@ int run(const RunOptions& options) {
                                fmt::join(settings.own, " --bench ")));
   }
   const std::string device = usable_device(settings, machine);
+  if (device == "cpu") gpus.reset();
   std::vector<ListedBenchmark> listed = list_all(programs, settings, device);
   const auto on_gpu = [](const ListedBenchmark& entry) { return entry.device == "gpu"; };
   if (device != "cpu" && std::none_of(listed.begin(), listed.end(), on_gpu)) {
@@ -615,7 +619,8 @@ int run(const RunOptions& options) {
   bool complete = false;
   {
     Runner runner(*folder, plan, options, device, context,
-                  static_cast<double>(machine.memory_limit_bytes), *signals);
+                  static_cast<double>(machine.memory_limit_bytes), gpus ? &*gpus : nullptr,
+                  *signals);
     complete = runner.measure() && runner.measure_doubtful(plan);
   }
   signals.reset();  // from here on a second Ctrl-C ends the program at once

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "roofline/bench_json.hpp"
-#include "roofline/machine/gpu.hpp"
 
 namespace roofline {
 namespace {
@@ -43,19 +41,14 @@ double temperature_c() {
   return best;
 }
 
-double number(const nlohmann::json& object, const char* field) {
-  const auto found = object.find(field);
-  return found != object.end() && found->is_number() ? found->get<double>() : kUnknownNumber;
-}
-
 CsvTable earlier_rows(const std::filesystem::path& file) {
   return std::filesystem::exists(file) ? CsvTable::read(file) : CsvTable(kTraceColumns);
 }
 
 }  // namespace
 
-Trace::Trace(std::filesystem::path file, bool gpu)
-    : file_(std::move(file)), table_(earlier_rows(file_)), gpu_(gpu) {
+Trace::Trace(std::filesystem::path file, const machine::GpuWatch* gpus)
+    : file_(std::move(file)), table_(earlier_rows(file_)), gpus_(gpus) {
   if (table_.rows() > 0) offset_s_ = table_.number(table_.rows() - 1, "time_s");
 }
 
@@ -81,22 +74,17 @@ void Trace::sample(double time_s, const std::string& during) {
     busy_ = all;
     stolen_ = ticks[7];
   }
-  if (!gpu_) return;
-  const auto gpus = machine::read_gpus();
-  for (const auto& device : gpus.value("devices", nlohmann::json::array())) {
+  if (gpus_ == nullptr) return;
+  for (const machine::GpuMoment& gpu : gpus_->look()) {
     table_.add_row();
     table_.set("time_s", std::round((offset_s_ + time_s) * 100) / 100);
-    table_.set("device", device.value("index", 0) == 0
-                             ? "gpu"
-                             : fmt::format("gpu{}", device.value("index", 0)));
+    table_.set("device", gpu.index == 0 ? "gpu" : fmt::format("gpu{}", gpu.index));
     table_.set("during", during);
-    table_.set("clock_hz", number(device, "sm_clock_now_hz"));
-    table_.set("memory_clock_hz", number(device, "memory_clock_now_hz"));
-    table_.set("power_w", number(device, "power_now_w"));
-    table_.set("temperature_c", number(device, "temperature_c"));
-    if (const double reasons = number(device, "throttle_reasons"); !std::isnan(reasons)) {
-      table_.set("throttle", fmt::format("{:#x}", static_cast<unsigned long long>(reasons)));
-    }
+    table_.set("clock_hz", gpu.sm_clock_hz);
+    table_.set("memory_clock_hz", gpu.memory_clock_hz);
+    table_.set("power_w", gpu.power_w);
+    table_.set("temperature_c", gpu.temperature_c);
+    if (gpu.throttle) table_.set("throttle", fmt::format("{:#x}", *gpu.throttle));
   }
 }
 

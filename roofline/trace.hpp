@@ -5,13 +5,14 @@
 #include <string>
 
 #include "roofline/csv.hpp"
+#include "roofline/machine/gpu.hpp"
 
 namespace roofline {
 
 class Trace {
  public:
-  /// Continues the file's rows, if it exists. `gpu`: also ask NVML.
-  Trace(std::filesystem::path file, bool gpu);
+  /// Continues the file's rows, if it exists. `gpus` may be null: only the CPU then.
+  Trace(std::filesystem::path file, const machine::GpuWatch* gpus);
   /// One row per device. An unreadable figure stays empty.
   void sample(double time_s, const std::string& during);
   /// Throws BadInput if it cannot be written.
@@ -20,7 +21,7 @@ class Trace {
  private:
   std::filesystem::path file_;
   CsvTable table_;
-  bool gpu_;
+  const machine::GpuWatch* gpus_;
   double offset_s_ = 0;  ///< of the rows that were there before
   double busy_ = 0, stolen_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -220,6 +221,42 @@ std::vector<std::string> gpu_uuids(const char* library) {
   if (!nvml.loaded() || !nvml.start().empty()) return out;
   for (const auto& [index, device] : devices_of(nvml)) {
     out.push_back(text_query(nvml, "nvmlDeviceGetUUID", device));
+  }
+  return out;
+}
+
+struct GpuWatch::Driver {
+  Nvml nvml;
+  std::vector<std::pair<unsigned, Device>> devices;
+};
+
+GpuWatch::GpuWatch(const char* library) : driver_(new Driver{Nvml(library), {}}) {
+  if (driver_->nvml.loaded() && driver_->nvml.start().empty()) {
+    driver_->devices = devices_of(driver_->nvml);
+  } else {
+    driver_.reset();
+  }
+}
+
+GpuWatch::~GpuWatch() = default;
+
+std::vector<GpuMoment> GpuWatch::look() const {
+  std::vector<GpuMoment> out;
+  if (!driver_) return out;
+  const Nvml& nvml = driver_->nvml;
+  const auto number = [](const json& value, double factor) {
+    return value.is_number() ? factor * value.get<double>() : std::nan("");
+  };
+  for (const auto& [index, device] : driver_->devices) {
+    GpuMoment now{.index = index};
+    const auto reasons =
+        nvml.get<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons", device);
+    if (reasons.is_number()) now.throttle = reasons.get<std::uint64_t>();
+    now.sm_clock_hz = number(nvml.get("nvmlDeviceGetClockInfo", device, kClockSm), 1e6);
+    now.memory_clock_hz = number(nvml.get("nvmlDeviceGetClockInfo", device, kClockMemory), 1e6);
+    now.power_w = number(nvml.get<unsigned>("nvmlDeviceGetPowerUsage", device), 1e-3);
+    now.temperature_c = number(nvml.get("nvmlDeviceGetTemperature", device, 0), 1);
+    out.push_back(now);
   }
   return out;
 }

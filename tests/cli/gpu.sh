@@ -77,6 +77,16 @@ done
 grep -Fxq '  HBM bytes: 1 of 1 within 3 % of the model, furthest 1.025 times it: dot/sm80_naive/f32/N:1000/temp:cold/threads:132' out.txt ||
   { echo 'FAILED: not in the summary'; cat out.txt; failed=1; }
 
+# NVML stays open from the first look to the end, whatever is looked up in between, and is not opened
+# anew for the trace.
+rm -rf out
+FAKE_SLEEP=1.5 FAKE_NVML_LOG=nvml.log "$roofline" run --bin bin --out out --device gpu --filter '^dot/' >out.txt 2>err.txt
+awk '/init/ { open++; inits++ } /shutdown/ { open-- } open == 0 { closed++ }
+     END { exit !(inits == 3 && open == 0 && closed == 1) }' nvml.log ||
+  { echo 'FAILED: NVML was opened anew'; cat nvml.log; failed=1; }
+[ "$(grep -Ec '^[0-9.]+,gpu,.*,1755000000,2600000000,512\.5,.*0x44' out/*/*/trace.csv)" -ge 2 ] ||
+  { echo 'FAILED: no trace of the GPU'; cat out/*/*/trace.csv; failed=1; }
+
 # A device that was asked for and gave nothing: skipped benchmark by benchmark, but no success.
 rm -rf out
 FAKE_FAULTS=skip:dot/sm80 "$roofline" run --bin bin --out out --device gpu --filter '^dot/' >out.txt 2>err.txt

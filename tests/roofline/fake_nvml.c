@@ -1,5 +1,6 @@
 /* A driver library with made-up GPUs: one, or FAKE_NVML_COUNT. FAKE_NVML_FAULT makes nvmlInit fail
- * with that code, FAKE_NVML_MIG=1 says that they are cut into slices. */
+ * with that code, FAKE_NVML_MIG=1 says that they are cut into slices. FAKE_NVML_LOG names a file that
+ * gets a line for each nvmlInit and nvmlShutdown. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +10,22 @@ struct Memory {
   unsigned long long total, free, used;
 };
 
+static void note(const char* line) {
+  const char* name = getenv("FAKE_NVML_LOG");
+  FILE* file = name ? fopen(name, "a") : NULL;
+  if (!file) return;
+  fprintf(file, "%s\n", line);
+  fclose(file);
+}
 int nvmlInit_v2(void) {
   const char* fault = getenv("FAKE_NVML_FAULT");
+  note("init");
   return fault ? atoi(fault) : 0;
 }
-int nvmlShutdown(void) { return 0; }
+int nvmlShutdown(void) {
+  note("shutdown");
+  return 0;
+}
 const char* nvmlErrorString(int code) {
   return code == 18 ? "Driver/library version mismatch" : "Unknown Error";
 }
@@ -63,6 +75,21 @@ int nvmlDeviceGetMemoryInfo(Device device, struct Memory* memory) {
 int nvmlDeviceGetMaxClockInfo(Device device, unsigned which, unsigned* mhz) {
   (void)device;
   *mhz = which == 2 ? 2619 : 1980;
+  return 0;
+}
+int nvmlDeviceGetClockInfo(Device device, unsigned which, unsigned* mhz) {
+  (void)device;
+  *mhz = which == 2 ? 2600 : 1755;
+  return 0;
+}
+int nvmlDeviceGetPowerUsage(Device device, unsigned* milliwatts) {
+  (void)device;
+  *milliwatts = 512500;
+  return 0;
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(Device device, unsigned long long* reasons) {
+  (void)device;
+  *reasons = 0x44;
   return 0;
 }
 int nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned* milliwatts) {

@@ -298,6 +298,28 @@ TEST(Gpu, FactsThroughNvml) {
   EXPECT_EQ(specs::chip_of_device(gpu.at("name").get<std::string>())->name, "h100-sxm");
 }
 
+TEST(GpuWatch, LooksAtEveryGpu) {
+  setenv("FAKE_NVML_COUNT", "2", 1);
+  const GpuWatch watch(TEST_BINARY_DIR "/libfake_nvml.so");
+  unsetenv("FAKE_NVML_COUNT");
+  const auto gpus = watch.look();
+  ASSERT_EQ(gpus.size(), 2u);
+  EXPECT_EQ(gpus[1].index, 1u);
+  EXPECT_EQ(gpus[1].sm_clock_hz, 1.755e9);
+  EXPECT_EQ(gpus[1].memory_clock_hz, 2.6e9);
+  EXPECT_EQ(gpus[1].power_w, 512.5);
+  EXPECT_EQ(gpus[1].throttle, 0x44u);
+  EXPECT_TRUE(std::isnan(gpus[1].temperature_c));  // this driver lacks the query
+}
+
+TEST(GpuWatch, SeesNothingWithoutADriver) {
+  EXPECT_TRUE(GpuWatch("libnvidia-ml-absent.so.1").look().empty());
+  setenv("FAKE_NVML_FAULT", "18", 1);
+  const GpuWatch broken(TEST_BINARY_DIR "/libfake_nvml.so");
+  unsetenv("FAKE_NVML_FAULT");
+  EXPECT_TRUE(broken.look().empty());
+}
+
 TEST(Gpu, DriverPresentButUnusable) {
   setenv("FAKE_NVML_FAULT", "18", 1);
   const auto gpus = read_gpus(TEST_BINARY_DIR "/libfake_nvml.so");
