@@ -120,13 +120,18 @@ class Ticker {
   double due_s() const { return tick_ ? 1 - seconds_since(last_) : 1e9; }
   void look() {
     if (due_s() > 0) return;
+    const auto begin = Clock::now();
     tick_();
     last_ = Clock::now();
+    spent_s_ += std::chrono::duration<double>(last_ - begin).count();
   }
+  /// In all calls so far.
+  double spent_s() const { return spent_s_; }
 
  private:
   const std::function<void()>& tick_;
   Clock::time_point last_ = Clock::now();
+  double spent_s_ = 0;
 };
 
 /// A process in its own group, killed and waited for at the latest when this ends.
@@ -185,6 +190,8 @@ class Child {
   /// library's threads may spin while they have nothing to do.
   void let_work(Ticker& ticker) {
     const auto start = Clock::now();
+    const double ticked = ticker.spent_s();
+    const auto worked_s = [&] { return seconds_since(start) - (ticker.spent_s() - ticked); };
     if (waits_) {
       [[maybe_unused]] const ssize_t written = ::send(turns_, "", 1, MSG_NOSIGNAL);
       ::kill(-process_, SIGCONT);
@@ -192,7 +199,7 @@ class Child {
     }
     while (!waits_) {
       int status = 0;
-      const double used = out_.seconds + seconds_since(start);
+      const double used = out_.seconds + worked_s();
       if (::waitpid(process_, &status, WNOHANG) != 0) {
         finish(status);
         break;
@@ -206,7 +213,7 @@ class Child {
       ticker.look();
       wait_for(std::clamp(std::min(ticker.due_s(), command_.timeout_s - used), 0.001, 3600.0));
     }
-    out_.seconds += seconds_since(start);
+    out_.seconds += worked_s();
     if (waits_) ::kill(-process_, SIGSTOP);
   }
 

@@ -230,6 +230,17 @@ TEST(Process, TicksWhileItWaits) {
   EXPECT_EQ(ticks, 2);
 }
 
+TEST(Process, ASlowTickIsNotCountedAgainstIt) {
+  SignalGuard guard;
+  bool first = true;
+  const Outcome out = run_process({{"/bin/sh", "-c", "sleep 3"}, {}, 2, false}, [&] {
+    if (first) ::usleep(1'500'000);
+    first = false;
+  });
+  EXPECT_TRUE(out.clean()) << out.words(2);
+  EXPECT_LT(out.seconds, 2);
+}
+
 /// A file of this test's own, not there yet.
 fs::path fresh_log() {
   const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
