@@ -131,7 +131,7 @@ int run(int argc, char** argv, const std::string& operations) {
     return static_cast<double>(machine::usable_memory(machine::read_limits()));
   });
 #ifdef ROOFLINE_HAS_CUDA
-  bench::ProblemCache gpu_cache(static_cast<double>(gpu.memory));
+  bench::ProblemCache gpu_cache(static_cast<double>(gpu.memory), bench::gpu_free_bytes);
   if (options.gpu && bench::gpu_fault().empty()) bench::add_gpu_context();
 #endif
   for (const auto& entry : entries) {

@@ -278,6 +278,12 @@ kernels::Caches gpu_caches() {
   return {.l1d = d.shared_per_sm, .l2 = d.l2_bytes, .memory = d.memory_free_bytes, .cores = d.sms};
 }
 
+double gpu_free_bytes() {
+  std::size_t free = 0, total = 0;
+  CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  return static_cast<double>(free);
+}
+
 void add_gpu_context() {
   const auto& d = kernels::cuda::device();
   const auto add = [](const char* key, const std::string& value) {

@@ -11,6 +11,9 @@ namespace bench {
 /// The GPU as kernels see it; all zero where there is none that can be used.
 kernels::Caches gpu_caches();
 
+/// What is free of its memory now.
+double gpu_free_bytes();
+
 /// Why no GPU can be used, in one line; empty if one can.
 std::string gpu_fault();
 

@@ -10,12 +10,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "roofline/advertised.hpp"
 #include "roofline/analysis.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
 #include "roofline/gpu_choice.hpp"
+#include "roofline/machine/bench_words.hpp"
 #include "roofline/machine/gpu.hpp"
 #include "roofline/machine/machine.hpp"
 #include "roofline/own_bench.hpp"
@@ -26,6 +28,7 @@
 #include "roofline/report.hpp"
 #include "roofline/roofs.hpp"
 #include "roofline/run_plan.hpp"
+#include "roofline/run_turns.hpp"
 #include "roofline/statistics.hpp"
 #include "roofline/summary.hpp"
 #include "roofline/trace.hpp"
@@ -49,8 +52,6 @@ struct Effort {
 // is longer than they are is never quiet.
 constexpr Effort kQuick = {3, 3, 24, 4, 4, 0.002, 0.01};
 constexpr Effort kFull = {3, 3, 0, 120, 120, 0.0065, 0.0065};
-// Bytes a process: all hold their data at once.
-constexpr double kMemoryInTurns = 4e9, kLargeInTurns = 6e9;
 constexpr int kFurtherRounds = 2;      // of a group, at most
 constexpr int kAttempts = 2;           // at a ceiling in doubt, beyond the first
 constexpr double kTablesEvery_s = 10;  // what a killed run has measured can be looked at
@@ -71,13 +72,13 @@ std::string seconds_text(double seconds) { return fmt::format("{:.4f}", seconds)
 class Runner {
  public:
   Runner(RunFolder& folder, const Plan& plan, const RunOptions& options, std::string device,
-         const CeilingContext& context, double memory_bytes, const machine::GpuWatch* gpus,
+         const CeilingContext& context, const Room& room, const machine::GpuWatch* gpus,
          SignalGuard& signals)
       : folder_(folder),
         options_(options),
         device_(std::move(device)),
         machine_(context),
-        memory_bytes_(memory_bytes),
+        room_(room),
         effort_(folder.settings().full ? kFull : kQuick),
         rounds_left_s_(effort_.rounds_s),
         again_left_s_(effort_.again_s),
@@ -151,16 +152,11 @@ class Runner {
     json rows = json::array();
     std::string failure;
     bool skipped = false;  ///< by the program's own decision
+    bool crowded = false;  ///< no memory beside the processes that it took turns with
   };
 
   double samples() const { return effort_.rounds * effort_.repetitions; }
-  bool in_turns(const Group& group) const {
-    // A probe of the main memory is small beside what is large.
-    const auto holders = std::count_if(group.units.begin(), group.units.end(),
-                                       [](const Unit& unit) { return !unit.roof; });
-    const double each = group.large && holders > 1 ? kLargeInTurns : kMemoryInTurns;
-    return memory_bytes_ >= each * static_cast<double>(holders);
-  }
+  bool in_turns(const Group& group) const { return fit_together(group, room_); }
   int rounds(const Group& group) const {
     return group.units.size() == 1 || in_turns(group) ? 1 : effort_.rounds;
   }
@@ -323,7 +319,8 @@ class Runner {
 
   /// A process each, which take turns; `next` gets what the next round shall run in their place. A
   /// process that fails as a whole is split into single benchmarks, so that one of them does not
-  /// cost the others. False if interrupted.
+  /// cost the others; what finds no memory beside the others is run again without them. False if
+  /// interrupted.
   bool measure_units(const Group& group, std::span<const Unit> units, int round, double part,
                      std::vector<Unit>& next) {
     if (signals_.interrupted()) return false;
@@ -344,25 +341,34 @@ class Runner {
       show();
       trace_.sample(progress_->elapsed_s(), group.name);
     });
-    std::vector<Unit> broken;
+    std::vector<Unit> broken, crowded;
     for (std::size_t i = 0; i < units.size(); ++i) {
       const Unit& unit = units[i];
       if (outcomes[i].interrupted) return false;
-      const std::string fault =
-          take(group.name, unit, outcomes[i], commands[i].timeout_s, files[i], round);
+      const std::string fault = take(group.name, unit, outcomes[i], commands[i].timeout_s, files[i],
+                                     round, units.size() > 1);
       if (!fault.empty()) {
         folder_.check_space();
         if (unit.names.size() == 1) results_[unit.names.front()].failure = fault;
         if (unit.names.size() > 1) broken.push_back(unit);
         continue;
       }
-      Unit good = unit;
+      Unit good = unit, alone = unit;
       good.names.clear();
+      alone.names.clear();
       for (const std::string& name : unit.names) {
-        const Result& result = results_[name];
-        if (result.failure.empty() && !result.skipped) good.names.push_back(name);
+        Result& result = results_[name];
+        if (std::exchange(result.crowded, false)) {
+          alone.names.push_back(name);
+        } else if (result.failure.empty() && !result.skipped) {
+          good.names.push_back(name);
+        }
       }
       if (!good.names.empty()) next.push_back(std::move(good));
+      if (!alone.names.empty()) crowded.push_back(std::move(alone));
+    }
+    for (const Unit& unit : crowded) {
+      if (!measure_units(group, {&unit, 1}, round, part, next)) return false;
     }
     for (const Unit& unit : broken) {
       for (const std::string& name : unit.names) {
@@ -376,7 +382,7 @@ class Runner {
 
   /// Takes over the process's rows. Returns why the whole process counts as failed, or nothing.
   std::string take(const std::string& group, const Unit& unit, const Outcome& outcome,
-                   double timeout, const fs::path& file, int round) {
+                   double timeout, const fs::path& file, int round, bool in_turns) {
     // Exit code 1 stands for wrong kernels; their rows say so.
     if (outcome.exit_code != 0 && outcome.exit_code != 1) return outcome.words(timeout);
     json parsed;
@@ -397,7 +403,9 @@ class Runner {
       if (row.value("error_occurred", false)) {
         const std::string message = row.value("error_message", "no reason given");
         if (outcome.exit_code == 1) found->second.failure = message;
-        if (outcome.exit_code == 0) {
+        if (outcome.exit_code == 0 && in_turns && message.starts_with(machine::kOutOfMemory)) {
+          found->second.crowded = true;
+        } else if (outcome.exit_code == 0) {
           found->second.skipped = true;
           skip(found->first, message);
         }
@@ -419,6 +427,8 @@ class Runner {
     }
     for (auto& [name, result] : fresh) {
       Result& sum = results_[name];
+      sum.crowded = result.crowded;
+      if (result.crowded) continue;
       if (result.rows.empty()) result.failure = "the program gave no row for it";
       for (json& row : result.rows) sum.rows.push_back(std::move(row));
       if (!result.failure.empty()) sum.failure = result.failure;
@@ -471,7 +481,7 @@ class Runner {
   const RunOptions& options_;
   std::string device_;
   const CeilingContext& machine_;
-  double memory_bytes_;  ///< that all processes together may use
+  Room room_;
   Effort effort_;
   double rounds_left_s_, again_left_s_;
   SignalGuard& signals_;
@@ -618,9 +628,9 @@ int run(const RunOptions& options) {
   const CeilingContext context = context_of(machine, settings.gpu);
   bool complete = false;
   {
-    Runner runner(*folder, plan, options, device, context,
-                  static_cast<double>(machine.memory_limit_bytes), gpus ? &*gpus : nullptr,
-                  *signals);
+    const Room room = {static_cast<double>(machine.memory_limit_bytes),
+                       gpus ? gpus->room(settings.gpu) : machine::GpuRoom{}};
+    Runner runner(*folder, plan, options, device, context, room, gpus ? &*gpus : nullptr, *signals);
     complete = runner.measure() && runner.measure_doubtful(plan);
   }
   signals.reset();  // from here on a second Ctrl-C ends the program at once

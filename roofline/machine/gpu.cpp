@@ -21,6 +21,7 @@ struct Memory {
 };
 constexpr int kSuccess = 0, kInsufficientSize = 7;
 constexpr unsigned kClockSm = 1, kClockMemory = 2;
+constexpr unsigned kExclusiveThread = 1, kExclusiveProcess = 3;
 
 class Nvml {
  public:
@@ -259,6 +260,31 @@ std::vector<GpuMoment> GpuWatch::look() const {
     out.push_back(now);
   }
   return out;
+}
+
+GpuRoom GpuWatch::room(const std::string& gpu) const {
+  GpuRoom room;
+  if (!driver_) return room;
+  const Nvml& nvml = driver_->nvml;
+  Device device = nullptr;
+  if (gpu.starts_with("MIG-")) {
+    nvml.call<int(const char*, Device*)>("nvmlDeviceGetHandleByUUID", gpu.c_str(), &device);
+  } else {
+    for (const auto& [index, known] : driver_->devices) {
+      if (std::to_string(index) == gpu) device = known;
+    }
+  }
+  if (device == nullptr) return room;
+  const json mode = nvml.get<unsigned>("nvmlDeviceGetComputeMode", device);
+  room.one_process = mode == json(kExclusiveThread) || mode == json(kExclusiveProcess);
+  unsigned slices = 0, pending = 0;
+  nvml.call<int(Device, unsigned*, unsigned*)>("nvmlDeviceGetMigMode", device, &slices, &pending);
+  if (slices != 0) return room;  // one slice of it is used, and this is all of it
+  Memory memory{};
+  if (nvml.call<int(Device, Memory*)>("nvmlDeviceGetMemoryInfo", device, &memory) == kSuccess) {
+    room.free_bytes = static_cast<double>(memory.free);
+  }
+  return room;
 }
 
 }  // namespace roofline::machine

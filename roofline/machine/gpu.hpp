@@ -33,6 +33,12 @@ struct GpuMoment {
   std::optional<std::uint64_t> throttle;  ///< reasons, as NVML's bits
 };
 
+/// For processes that use one GPU at the same time.
+struct GpuRoom {
+  double free_bytes = std::numeric_limits<double>::quiet_NaN();
+  bool one_process = false;  ///< its compute mode takes a single one
+};
+
 /// Keeps NVML open. Without persistence mode the driver shuts a GPU down when its last client
 /// leaves, and waking it takes seconds.
 class GpuWatch {
@@ -44,6 +50,8 @@ class GpuWatch {
   /// Every GPU, with few queries: it may be asked while something is being timed. Empty without a
   /// driver.
   std::vector<GpuMoment> look() const;
+  /// `gpu` is an index or a MIG slice's UUID.
+  GpuRoom room(const std::string& gpu) const;
 
  private:
   struct Driver;

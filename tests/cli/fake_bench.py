@@ -5,13 +5,15 @@ Linked as bench_ceilings, bench_matmul … into a folder that `roofline run --bi
 FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a benchmark is asked for:
   crash, hang, garbage (not JSON), truncated, nocounters, nan, exit3, silent (no row): the process
   wrong (error row, exit code 1), skip (error row, exit code 0): the row
+  crowded (error row, exit code 0): the row, where other processes take turns with this one
   shared: all samples but the first take twice as long, and their windows say that a core was shared
   scatter: the time of every third sample is half as long again, of every other third twice as long
   clock: the clock falls by a fifth from sample to sample, and rises again
   low: a hundredth of the speed; lowonce: in the first process only (counted in FAKE_STATE)
 FAKE_SLEEP=<seconds> is how long each process takes. FAKE_LIST=garbage|crash spoils --list.
 FAKE_GPU=<why it cannot run> lists a GPU kernel too; % in it stands for CUDA_VISIBLE_DEVICES. Empty:
-it runs, and FAKE_COUNTERS=<fault> says why its work cannot be counted.
+it runs, and FAKE_COUNTERS=<fault> says why its work cannot be counted. FAKE_GPU_LIBRARY=1: a library's
+too.
 FAKE_TUNED=<variable=value> is what suits the library better: with it, it takes half the time.
 """
 import json
@@ -66,6 +68,8 @@ def entries():
             seen = os.environ.get("CUDA_VISIBLE_DEVICES", "all")
             yield entry(op, "sm80_naive", "f32/N:1000/temp:cold", 132, device="gpu",
                         missing=os.environ["FAKE_GPU"].replace("%", seen))
+            if "FAKE_GPU_LIBRARY" in os.environ:
+                yield entry(op, "cublas", "f32/N:1000/temp:cold", 132, library=True, device="gpu")
 
 
 def gigabytes_per_s(size):
@@ -184,6 +188,8 @@ def main():
             exit_code = 1
         elif mode == "skip":
             rows.append(error_row(item, "not on this machine"))
+        elif mode == "crowded" and flag("turns"):
+            rows.append(error_row(item, "out of memory (device or page-locked)"))
         elif mode != "silent":
             slow = 100 if mode == "low" or mode == "lowonce" and count(item) <= 1 else 1
             for repetition in range(int(flag("benchmark_repetitions", "1"))):

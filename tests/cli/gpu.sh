@@ -77,6 +77,26 @@ done
 grep -Fxq '  HBM bytes: 1 of 1 within 3 % of the model, furthest 1.025 times it: dot/sm80_naive/f32/N:1000/temp:cold/threads:132' out.txt ||
   { echo 'FAILED: not in the summary'; cat out.txt; failed=1; }
 
+# Ours and the library's take turns where the GPU holds the data of both and takes two processes.
+export FAKE_GPU_LIBRARY=1
+# rounds NAME LIST: the rounds that rows on the GPU are of.
+rounds() {
+  rm -rf out
+  "$roofline" run --bin bin --out out --device gpu --filter '^dot/' >out.txt 2>err.txt ||
+    { echo "FAILED: $1"; cat err.txt; failed=1; }
+  [ "$(grep -oh '"round":[0-9]' out/*/*/bench/dot*gpu.json | sort -u | tr -dc 0-9)" = "$2" ] && return
+  echo "FAILED: $1: other rounds"
+  failed=1
+}
+rounds 'room for both' 0
+FAKE_NVML_FREE=11000000000 rounds 'little memory' 012
+FAKE_NVML_MODE=3 rounds 'exclusive process' 012
+# What finds no memory in turns is measured without the others.
+FAKE_FAULTS=crowded:dot/cublas rounds 'crowded' 0
+[ "$(grep -o '"name":"dot/cublas' out/*/*/bench/dot*gpu.json | wc -l)" -eq 9 ] &&
+  grep -Fq '"skipped": []' out/*/*/run.json || { echo 'FAILED: crowded: left out'; failed=1; }
+unset FAKE_GPU_LIBRARY
+
 # NVML stays open from the first look to the end, whatever is looked up in between, and is not opened
 # anew for the trace.
 rm -rf out

@@ -1,6 +1,7 @@
 /* A driver library with made-up GPUs: one, or FAKE_NVML_COUNT. FAKE_NVML_FAULT makes nvmlInit fail
  * with that code, FAKE_NVML_MIG=1 says that they are cut into slices. FAKE_NVML_LOG names a file that
- * gets a line for each nvmlInit and nvmlShutdown. */
+ * gets a line for each nvmlInit and nvmlShutdown. FAKE_NVML_FREE is their free memory, FAKE_NVML_MODE
+ * their compute mode. A slice has 10 GB, of which 9 are free. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,17 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
   *device = handles + index;
   return index < sizeof handles ? 0 : 2;
 }
+static char slice[1];
+int nvmlDeviceGetHandleByUUID(const char* uuid, Device* device) {
+  *device = slice;
+  return strncmp(uuid, "MIG-", 4) == 0 ? 0 : 6;
+}
+int nvmlDeviceGetComputeMode(Device device, unsigned* mode) {
+  const char* asked = getenv("FAKE_NVML_MODE");
+  (void)device;
+  *mode = asked ? atoi(asked) : 0;
+  return 0;
+}
 int nvmlDeviceGetUUID(Device device, char* text, unsigned size) {
   unsigned index = 0;
   Device other;
@@ -66,9 +78,9 @@ int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* minor) {
   return 0;
 }
 int nvmlDeviceGetMemoryInfo(Device device, struct Memory* memory) {
-  (void)device;
-  memory->total = 85520809984ull;
-  memory->free = 85000000000ull;
+  const char* asked = getenv("FAKE_NVML_FREE");
+  memory->total = device == slice ? 10000000000ull : 85520809984ull;
+  memory->free = device == slice ? 9000000000ull : asked ? strtoull(asked, NULL, 10) : 85000000000ull;
   memory->used = memory->total - memory->free;
   return 0;
 }
@@ -103,7 +115,7 @@ int nvmlDeviceGetEccMode(Device device, unsigned* now, unsigned* pending) {
   return 0;
 }
 int nvmlDeviceGetMigMode(Device device, unsigned* now, unsigned* pending) {
-  (void)device;
+  if (device == slice) return 3;
   *now = *pending = getenv("FAKE_NVML_MIG") != NULL;
   return 0;
 }

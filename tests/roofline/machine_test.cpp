@@ -320,6 +320,22 @@ TEST(GpuWatch, SeesNothingWithoutADriver) {
   EXPECT_TRUE(broken.look().empty());
 }
 
+TEST(GpuWatch, TellsOfTheRoomOnOneGpu) {
+  const GpuWatch watch(TEST_BINARY_DIR "/libfake_nvml.so");
+  EXPECT_EQ(watch.room("0").free_bytes, 85e9);
+  EXPECT_FALSE(watch.room("0").one_process);
+  EXPECT_EQ(watch.room("MIG-12ab").free_bytes, 9e9);
+  EXPECT_TRUE(std::isnan(watch.room("1").free_bytes));
+  EXPECT_TRUE(std::isnan(watch.room("").free_bytes));
+  setenv("FAKE_NVML_MIG", "1", 1);
+  EXPECT_TRUE(std::isnan(watch.room("0").free_bytes));  // whichever slice CUDA takes
+  EXPECT_EQ(watch.room("MIG-12ab").free_bytes, 9e9);
+  unsetenv("FAKE_NVML_MIG");
+  setenv("FAKE_NVML_MODE", "3", 1);
+  EXPECT_TRUE(watch.room("0").one_process);
+  unsetenv("FAKE_NVML_MODE");
+}
+
 TEST(Gpu, DriverPresentButUnusable) {
   setenv("FAKE_NVML_FAULT", "18", 1);
   const auto gpus = read_gpus(TEST_BINARY_DIR "/libfake_nvml.so");

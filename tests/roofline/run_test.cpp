@@ -14,6 +14,7 @@
 #include "roofline/error.hpp"
 #include "roofline/process.hpp"
 #include "roofline/run_plan.hpp"
+#include "roofline/run_turns.hpp"
 
 namespace roofline {
 namespace {
@@ -150,6 +151,26 @@ TEST(RunPlan, ADeviceWithoutARowIsNamed) {
   EXPECT_EQ(devices_without_rows(plan, rows), std::vector<std::string>{"gpu"});
   EXPECT_EQ(devices_without_rows(plan, {}), (std::vector<std::string>{"cpu", "gpu"}));
   EXPECT_TRUE(devices_without_rows(make_plan(listed(), "", false), rows).empty());
+}
+
+TEST(RunPlan, ProcessesTakeTurnsWhereAllOfThemFit) {
+  Group group{"", false, std::vector<Unit>(2)};
+  EXPECT_TRUE(fit_together(group, {8e9, {}}));
+  EXPECT_FALSE(fit_together(group, {7.9e9, {}}));
+  group.large = true;
+  EXPECT_TRUE(fit_together(group, {12e9, {}}));
+  EXPECT_FALSE(fit_together(group, {11.9e9, {}}));
+  group.units[1].roof = true;
+  EXPECT_TRUE(fit_together(group, {4e9, {}}));
+}
+
+TEST(RunPlan, OnAGpuItsOwnMemoryCountsAndOneProcessIsOne) {
+  Group group{"", false, std::vector<Unit>(2)};
+  for (Unit& unit : group.units) unit.gpu = true;
+  EXPECT_TRUE(fit_together(group, {1e9, {.free_bytes = 12e9}}));
+  EXPECT_FALSE(fit_together(group, {1e12, {.free_bytes = 11.9e9}}));
+  EXPECT_FALSE(fit_together(group, {1e12, {}}));  // free memory not known
+  EXPECT_FALSE(fit_together(group, {1e12, {.free_bytes = 80e9, .one_process = true}}));
 }
 
 TEST(RunPlan, FilterKeepsTheCeilingsUnlessItNamesSome) {
