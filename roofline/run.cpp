@@ -62,8 +62,13 @@ constexpr double kProcessCost_s = 0.3;
 constexpr double kSampleCost = 1.7;
 
 std::vector<std::pair<std::string, std::string>> child_environment(const RunSettings& settings) {
-  if (settings.gpu.empty()) return {};
-  return {{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}, {"CUDA_VISIBLE_DEVICES", settings.gpu}};
+  if (settings.device == "cpu") return {};
+  // Where it is 1, a launch waits for its own end: behind a sample's gate, until that gives up.
+  std::vector<std::pair<std::string, std::string>> out = {{"CUDA_LAUNCH_BLOCKING", "0"}};
+  if (settings.gpu.empty()) return out;
+  out.emplace_back("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+  out.emplace_back("CUDA_VISIBLE_DEVICES", settings.gpu);
+  return out;
 }
 
 std::string seconds_text(double seconds) { return fmt::format("{:.4f}", seconds); }

@@ -11,9 +11,9 @@ FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a ben
   clock: the clock falls by a fifth from sample to sample, and rises again
   low: a hundredth of the speed; lowonce: in the first process only (counted in FAKE_STATE)
 FAKE_SLEEP=<seconds> is how long each process takes. FAKE_LIST=garbage|crash spoils --list.
-FAKE_GPU=<why it cannot run> lists a GPU kernel too; % in it stands for CUDA_VISIBLE_DEVICES. Empty:
-it runs, and FAKE_COUNTERS=<fault> says why its work cannot be counted. FAKE_GPU_LIBRARY=1: a library's
-too.
+FAKE_GPU=<why it cannot run> lists a GPU kernel too; % in it stands for CUDA_VISIBLE_DEVICES, @ for
+CUDA_LAUNCH_BLOCKING. Empty: it runs, and FAKE_COUNTERS=<fault> says why its work cannot be counted.
+FAKE_GPU_LIBRARY=1: a library's too.
 FAKE_TUNED=<variable=value> is what suits the library better: with it, it takes half the time.
 """
 import json
@@ -66,8 +66,9 @@ def entries():
                 yield entry(op, "avx512", rest, threads, missing="this CPU has no AVX-512")
         if "FAKE_GPU" in os.environ:
             seen = os.environ.get("CUDA_VISIBLE_DEVICES", "all")
-            yield entry(op, "sm80_naive", "f32/N:1000/temp:cold", 132, device="gpu",
-                        missing=os.environ["FAKE_GPU"].replace("%", seen))
+            blocking = os.environ.get("CUDA_LAUNCH_BLOCKING", "not set")
+            missing = os.environ["FAKE_GPU"].replace("%", seen).replace("@", blocking)
+            yield entry(op, "sm80_naive", "f32/N:1000/temp:cold", 132, device="gpu", missing=missing)
             if "FAKE_GPU_LIBRARY" in os.environ:
                 yield entry(op, "cublas", "f32/N:1000/temp:cold", 132, library=True, device="gpu")
 

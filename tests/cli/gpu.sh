@@ -48,6 +48,7 @@ run 'by UUID' 0 'skipped 1 benchmark: sees 1' --gpu GPU-1000aaaa-1111-2222-3333-
 grep -Fq '"gpu": "1"' out/*/*/run.json || { echo 'FAILED: no index in run.json'; failed=1; }
 grep -rFq 1000aaaa out && { echo 'FAILED: a UUID is in the folder'; failed=1; }
 CUDA_VISIBLE_DEVICES=1,0 run 'by the environment' 0 'skipped 1 benchmark: sees 1'
+FAKE_GPU='blocking: @' CUDA_LAUNCH_BLOCKING=1 run 'launches that wait' 0 'skipped 1 benchmark: blocking: 0'
 run 'no such index' 2 "roofline: --gpu 2: no such GPU; here: $two" --gpu 2
 run 'no such UUID' 2 "roofline: --gpu GPU-9: no such GPU; here: $two" --gpu GPU-9
 CUDA_VISIBLE_DEVICES=-1 run 'hidden' 0 "GPU left out: CUDA_VISIBLE_DEVICES=-1: no such GPU; here: $two"
