@@ -540,9 +540,18 @@ void leave_gpu_out(const RunSettings& settings, const std::string& words) {
   fmt::print(stderr, "GPU left out: {}\n", words);
 }
 
+/// Whether CUDA has a GPU that one of the programs can use.
+bool programs_have_gpu(const std::vector<fs::path>& programs, const RunSettings& settings) {
+  const auto listed = list_all(programs, settings, "gpu");
+  return std::any_of(listed.begin(), listed.end(), [](const ListedBenchmark& entry) {
+    return entry.device == "gpu" && entry.needs_missing.empty();
+  });
+}
+
 /// cpu, gpu or all as the programs shall take it, and settings.gpu as the GPU's index: all without
-/// a GPU is cpu, and said.
-std::string usable_device(RunSettings& settings, const machine::Machine& machine) {
+/// a GPU is cpu, and said. Without NVML, which a container may lack, CUDA picks the GPU.
+std::string usable_device(RunSettings& settings, const machine::Machine& machine,
+                          const std::vector<fs::path>& programs) {
   if (settings.device == "cpu") return "cpu";
   const json gpu = machine.facts.value("gpu", json::object());
   std::string words = "no GPU";
@@ -558,6 +567,11 @@ std::string usable_device(RunSettings& settings, const machine::Machine& machine
     words = choice.fault;
   } else if (const json reason = gpu.value("reason", json()); reason.is_string()) {
     words = reason.get<std::string>();
+  }
+  if (gpu.value("status", "none") == "unusable" && programs_have_gpu(programs, settings)) {
+    fmt::print(stderr, "{}: the GPU is measured without power, throttle reasons and trace\n",
+               words);
+    return settings.device;
   }
   leave_gpu_out(settings, words);
   return "cpu";
@@ -592,7 +606,7 @@ int run(const RunOptions& options) {
                                options.resume.string(), began,
                                fmt::join(settings.own, " --bench ")));
   }
-  const std::string device = usable_device(settings, machine);
+  const std::string device = usable_device(settings, machine, programs);
   if (device == "cpu") gpus.reset();
   std::vector<ListedBenchmark> listed = list_all(programs, settings, device);
   const auto on_gpu = [](const ListedBenchmark& entry) { return entry.device == "gpu"; };

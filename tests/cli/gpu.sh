@@ -78,6 +78,14 @@ done
 grep -Fxq '  HBM bytes: 1 of 1 within 3 % of the model, furthest 1.025 times it: dot/sm80_naive/f32/N:1000/temp:cold/threads:132' out.txt ||
   { echo 'FAILED: not in the summary'; cat out.txt; failed=1; }
 
+# Without NVML the programs say whether CUDA has a GPU.
+no='NVIDIA driver present but unusable: Driver/library version mismatch'
+export FAKE_NVML_FAULT=18
+run 'CUDA without NVML' 0 "$no: the GPU is measured without power, throttle reasons and trace"
+grep -q ',gpu,.*,dot,sm80_naive,' out/*/*/roofline.csv || { echo 'FAILED: no row without NVML'; failed=1; }
+FAKE_GPU='sees %' run 'neither' 2 "roofline: --device gpu: $no" --device gpu
+unset FAKE_NVML_FAULT
+
 # Ours and the library's take turns where the GPU holds the data of both and takes two processes.
 export FAKE_GPU_LIBRARY=1
 # rounds NAME LIST: the rounds that rows on the GPU are of.
