@@ -11,7 +11,20 @@ namespace {
 // NVML's C interface as far as it is used (stable since driver 450); nvml.h is not needed.
 constexpr int kSuccess = 0;
 constexpr unsigned kClockSm = 1, kClockMemory = 2, kTemperatureGpu = 0;
-constexpr double kKeepSeconds = 60;
+constexpr unsigned kPowerInstant = 186;  // since driver 530; of a field's types, unsigned int is 1
+constexpr int kUnsigned = 1;
+constexpr double kKeepSeconds = 60, kPowerSeconds = 1;
+
+struct FieldValue {
+  unsigned field, scope;
+  long long time_us, latency_us;
+  int type, status;
+  union {
+    unsigned number;
+    double widest;
+  } value;
+};
+static_assert(sizeof(FieldValue) == 40);  // as NVML has it
 
 constexpr struct {
   std::uint64_t bit;
@@ -45,12 +58,13 @@ GpuState summarise(const std::deque<GpuState>& samples, double from_s, double to
       if (!std::isnan(v)) sum += v, ++count;
     }
     double value() const { return count > 0 ? sum / count : std::nan(""); }
-  } sm, memory, power, temperature;
+  } sm, memory, power, second, temperature;
   for (const GpuState& s : samples) {
     if (s.time_s < from_s || s.time_s > to_s) continue;
     sm.add(s.sm_clock_hz);
     memory.add(s.memory_clock_hz);
     power.add(s.power_w);
+    if (s.time_s >= from_s + kPowerSeconds) second.add(s.last_second_w);
     temperature.add(s.temperature_c);
     all.throttle_known |= s.throttle_known;
     all.throttle |= s.throttle;
@@ -58,7 +72,7 @@ GpuState summarise(const std::deque<GpuState>& samples, double from_s, double to
   all.time_s = to_s;
   all.sm_clock_hz = sm.value();
   all.memory_clock_hz = memory.value();
-  all.power_w = power.value();
+  all.power_w = power.count > 0 ? power.value() : second.value();
   all.temperature_c = temperature.value();
   return all;
 }
@@ -67,8 +81,8 @@ double NvmlSampler::now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-NvmlSampler::NvmlSampler(const std::string& pci_bus_id, double period_s)
-    : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
+NvmlSampler::NvmlSampler(const std::string& pci_bus_id, double period_s, const char* library)
+    : library_(dlopen(library, RTLD_NOW | RTLD_LOCAL)) {
   if (library_ == nullptr || call(library_, "nvmlInit_v2") != kSuccess) return;
   if (call(library_, "nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id.c_str(), &device_) != kSuccess)
     device_ = nullptr;
@@ -88,9 +102,23 @@ NvmlSampler::~NvmlSampler() {
   if (library_ != nullptr) dlclose(library_);
 }
 
+double NvmlSampler::instant_power_w() const {
+  FieldValue power{.field = kPowerInstant};
+  const bool told = call(library_, "nvmlDeviceGetFieldValues", device_, 1, &power) == kSuccess &&
+                    power.status == kSuccess && power.type == kUnsigned;
+  return told ? 1e-3 * power.value.number : std::nan("");
+}
+
 GpuState NvmlSampler::look() const {
   GpuState s{.time_s = now_s()};
   if (device_ == nullptr) return s;
+  // First what passes soonest: the work may be over in a few milliseconds.
+  unsigned long long bits = 0;
+  if (call(library_, "nvmlDeviceGetCurrentClocksThrottleReasons", device_, &bits) == kSuccess) {
+    s.throttle_known = true;
+    s.throttle = bits;
+  }
+  s.power_w = instant_power_w();
   unsigned value = 0;
   const auto clock = [&](unsigned which) {
     return call(library_, "nvmlDeviceGetClockInfo", device_, which, &value) == kSuccess
@@ -100,14 +128,9 @@ GpuState NvmlSampler::look() const {
   s.sm_clock_hz = clock(kClockSm);
   s.memory_clock_hz = clock(kClockMemory);
   if (call(library_, "nvmlDeviceGetPowerUsage", device_, &value) == kSuccess)
-    s.power_w = 1e-3 * value;
+    s.last_second_w = 1e-3 * value;
   if (call(library_, "nvmlDeviceGetTemperature", device_, kTemperatureGpu, &value) == kSuccess)
     s.temperature_c = value;
-  unsigned long long bits = 0;
-  if (call(library_, "nvmlDeviceGetCurrentClocksThrottleReasons", device_, &bits) == kSuccess) {
-    s.throttle_known = true;
-    s.throttle = bits;
-  }
   return s;
 }
 
@@ -123,13 +146,15 @@ void NvmlSampler::sample_until_stopped(double period_s) {
   }
 }
 
+void NvmlSampler::look_now() {
+  const GpuState sample = look();
+  const std::lock_guard lock(mutex_);
+  samples_.push_back(sample);
+}
+
 GpuState NvmlSampler::over(double from_s, double to_s) {
-  {
-    const std::lock_guard lock(mutex_);
-    for (const GpuState& s : samples_)
-      if (s.time_s >= from_s && s.time_s <= to_s) return summarise(samples_, from_s, to_s);
-  }
-  return look();
+  const std::lock_guard lock(mutex_);
+  return summarise(samples_, from_s, to_s);
 }
 
 }  // namespace bench

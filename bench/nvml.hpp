@@ -17,6 +17,7 @@ struct GpuState {
   double sm_clock_hz = std::numeric_limits<double>::quiet_NaN();
   double memory_clock_hz = std::numeric_limits<double>::quiet_NaN();
   double power_w = std::numeric_limits<double>::quiet_NaN();
+  double last_second_w = std::numeric_limits<double>::quiet_NaN();  ///< mean of the second before
   double temperature_c = std::numeric_limits<double>::quiet_NaN();
   bool throttle_known = false;
   std::uint64_t throttle = 0;  ///< nvmlClocksThrottleReasons bits
@@ -25,7 +26,8 @@ struct GpuState {
 /// The reasons in words joined by '+', "none" if there is none. Idleness is no throttling.
 std::string throttle_words(std::uint64_t bits);
 
-/// What the samples between two times say together: means, and every throttle bit seen.
+/// What the samples between two times say together: means, and every throttle bit seen. Where power
+/// is told as the mean of a second only, that second must lie between the times.
 GpuState summarise(const std::deque<GpuState>& samples, double from_s, double to_s);
 
 /// Samples the device in a thread of its own for as long as it lives; without NVML it knows
@@ -33,17 +35,23 @@ GpuState summarise(const std::deque<GpuState>& samples, double from_s, double to
 class NvmlSampler {
  public:
   /// `pci_bus_id` as cudaDeviceGetPCIBusId gives it: NVML numbers devices in its own order.
-  explicit NvmlSampler(const std::string& pci_bus_id, double period_s = 0.02);
+  /// `library` is for tests.
+  explicit NvmlSampler(const std::string& pci_bus_id, double period_s = 0.02,
+                       const char* library = "libnvidia-ml.so.1");
   ~NvmlSampler();
   NvmlSampler(const NvmlSampler&) = delete;
   NvmlSampler& operator=(const NvmlSampler&) = delete;
 
-  /// Over a span of the steady clock that ends about now; looks once itself if the thread has not.
+  /// One look besides the thread's, to be taken while the work is on the device: what it says of an
+  /// idle one is no answer.
+  void look_now();
+  /// Over a span of the steady clock.
   GpuState over(double from_s, double to_s);
   static double now_s();
 
  private:
   GpuState look() const;
+  double instant_power_w() const;
   void sample_until_stopped(double period_s);
 
   void* library_ = nullptr;

@@ -81,7 +81,8 @@ class Session {
     return session;
   }
 
-  Sample measure(GpuProblem& problem, std::int64_t first, std::int64_t count) {
+  /// `look`: ask NVML while the work is on the device.
+  Sample measure(GpuProblem& problem, std::int64_t first, std::int64_t count, bool look = false) {
     gate_.close(stream_);
     std::int64_t launches = 0;
     {
@@ -92,6 +93,7 @@ class Session {
       CUDA_CHECK(cudaEventRecord(stop_, stream_));
       clock_.stamp_stop(stream_);
     }
+    if (look) nvml_.look_now();
     CUDA_CHECK(cudaStreamSynchronize(stream_));
     float milliseconds = 0;
     CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start_, stop_));
@@ -211,7 +213,7 @@ void measure_all(benchmark::State& state, Bound& bound, const Hold& hold, bool c
   double seconds = 0, cycles = 0, clocked_seconds = 0, calls = 0, launches = 0;
   bool gaps = false;
   while (state.KeepRunningBatch(bound.batch)) {
-    const Sample s = session.measure(problem, bound.next_call, bound.batch);
+    const Sample s = session.measure(problem, bound.next_call, bound.batch, calls == 0);
     state.SetIterationTime(s.seconds);
     bound.next_call += bound.batch;
     seconds += s.seconds;

@@ -15,6 +15,7 @@
 #include "roofline/error.hpp"
 #include "roofline/machine/dtype_names.hpp"
 #include "roofline/statistics.hpp"
+#include "roofline/throttle_words.hpp"
 
 namespace roofline {
 namespace {
@@ -371,6 +372,7 @@ class Reader {
       if (differ(first.flops, sample.flops) || differ(first.bytes, sample.bytes)) {
         row.fail("samples of one benchmark disagree in flops or bytes per iteration");
       }
+      first.throttle = united_reasons(first.throttle, sample.throttle);
     }
     in_file_[{data_.benchmarks[found->second].name, attempt}] = found->second;
     add_time(found->second, time, beside, power);

@@ -31,6 +31,7 @@
 #include "roofline/run_turns.hpp"
 #include "roofline/statistics.hpp"
 #include "roofline/summary.hpp"
+#include "roofline/throttle_words.hpp"
 #include "roofline/trace.hpp"
 
 namespace roofline {
@@ -418,7 +419,10 @@ class Runner {
       row["round"] = round;
       if (unit.roof) row["roof_of"] = group;
       if (attempt_ > 0) row["attempt"] = attempt_;
-      shorten(row, !found->second.rows.empty() || !results_[found->first].rows.empty());
+      json& before = results_[found->first].rows;
+      json& samples = before.empty() ? found->second.rows : before;
+      if (!samples.empty()) add_reasons(samples.front(), row);
+      shorten(row, !samples.empty());
       found->second.rows.push_back(std::move(row));
     }
     const bool told = std::any_of(fresh.begin(), fresh.end(),
@@ -440,6 +444,13 @@ class Runner {
       sum.skipped = sum.skipped || result.skipped;
     }
     return {};
+  }
+
+  /// A later sample leaves its label out: the first one tells for what reasons any was throttled.
+  static void add_reasons(json& first, const json& row) {
+    const std::string label = first.value("label", "");
+    const std::string all = label_with_reasons(label, row.value("label", ""));
+    if (all != label) first["label"] = all;
   }
 
   /// Leaves out of a row what tells nothing, and of a later sample what its first one says.

@@ -8,6 +8,7 @@ FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a ben
   crowded (error row, exit code 0): the row, where other processes take turns with this one
   shared: all samples but the first take twice as long, and their windows say that a core was shared
   scatter: the time of every third sample is half as long again, of every other third twice as long
+  throttle: two reasons in turns, and none
   clock: the clock falls by a fifth from sample to sample, and rises again
   low: a hundredth of the speed; lowonce: in the first process only (counted in FAKE_STATE)
 FAKE_SLEEP=<seconds> is how long each process takes. FAKE_LIST=garbage|crash spoils --list.
@@ -204,6 +205,9 @@ def main():
                     made["issue_per_cycle"] = 0.1 if disturbed else 9.0
                 if mode == "scatter":
                     made["real_time"] *= 1 + (repetition % 3) / 2
+                if mode == "throttle":
+                    made["label"] += ("throttle=none;", "throttle=power-cap;",
+                                      "throttle=hardware-thermal;")[repetition % 3]
                 if mode == "clock" and repetition % 2:
                     made["clock_hz"] *= 0.8
                 if mode == "nocounters":

@@ -104,6 +104,9 @@ FAKE_NVML_MODE=3 rounds 'exclusive process' 012
 FAKE_FAULTS=crowded:dot/cublas rounds 'crowded' 0
 [ "$(grep -o '"name":"dot/cublas' out/*/*/bench/dot*gpu.json | wc -l)" -eq 9 ] &&
   grep -Fq '"skipped": []' out/*/*/run.json || { echo 'FAILED: crowded: left out'; failed=1; }
+# Whatever throttled any sample stands in the row, also where samples came from several processes.
+FAKE_NVML_FREE=11000000000 FAKE_FAULTS=throttle:dot/sm80 rounds 'throttled' 012
+grep -q ',gpu,.*,power-cap+hardware-thermal,' out/*/*/roofline.csv || { echo 'FAILED: throttle reasons'; failed=1; }
 unset FAKE_GPU_LIBRARY
 
 # NVML stays open from the first look to the end, whatever is looked up in between, and is not opened

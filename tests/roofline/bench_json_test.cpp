@@ -111,6 +111,14 @@ TEST(BenchJson, RepetitionsAreSamplesAndAggregatesAreNot) {
   EXPECT_EQ(b.clock_hz, 3e9);  // of the one sample that knows it
 }
 
+TEST(BenchJson, ThrottleReasonsAreThoseOfEverySample) {
+  const auto sample = [](const std::string& reasons) {
+    return row("\"label\": \"device=gpu;throttle=" + reasons + ";\"");
+  };
+  EXPECT_EQ(only(file(sample("none") + "," + sample("power-cap"))).throttle, "power-cap");
+  EXPECT_EQ(only(file(sample("none") + "," + sample("none"))).throttle, "none");
+}
+
 TEST(BenchJson, TimeUnits) {
   const struct {
     const char* unit;

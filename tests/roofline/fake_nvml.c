@@ -1,7 +1,8 @@
 /* A driver library with made-up GPUs: one, or FAKE_NVML_COUNT. FAKE_NVML_FAULT makes nvmlInit fail
  * with that code, FAKE_NVML_MIG=1 says that they are cut into slices. FAKE_NVML_LOG names a file that
  * gets a line for each nvmlInit and nvmlShutdown. FAKE_NVML_FREE is their free memory, FAKE_NVML_MODE
- * their compute mode. A slice has 10 GB, of which 9 are free. */
+ * their compute mode. A slice has 10 GB, of which 9 are free. FAKE_NVML_INSTANT is the power
+ * at the moment, in mW; without it this driver does not tell. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,28 @@ int nvmlDeviceGetUUID(Device device, char* text, unsigned size) {
   Device other;
   while (nvmlDeviceGetHandleByIndex_v2(index, &other) == 0 && other != device) ++index;
   snprintf(text, size, "GPU-%u000aaaa-1111-2222-3333-444455556666", index);
+  return 0;
+}
+int nvmlDeviceGetHandleByPciBusId_v2(const char* id, Device* device) {
+  return strcmp(id, "0000:01:00.0") == 0 ? nvmlDeviceGetHandleByIndex_v2(0, device) : 6;
+}
+struct FieldValue {
+  unsigned field, scope;
+  long long time, latency;
+  int type, status;
+  union {
+    double real;
+    unsigned number;
+  } value;
+};
+int nvmlDeviceGetFieldValues(Device device, int count, struct FieldValue* values) {
+  const char* asked = getenv("FAKE_NVML_INSTANT");
+  (void)device;
+  for (int i = 0; i < count; ++i) {
+    values[i].status = asked && values[i].field == 186 ? 0 : 3;
+    values[i].type = 1;
+    values[i].value.number = asked ? atoi(asked) : 0;
+  }
   return 0;
 }
 int nvmlDeviceGetName(Device device, char* text, unsigned size) {
