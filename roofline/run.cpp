@@ -27,6 +27,7 @@
 #include "roofline/quiet.hpp"
 #include "roofline/report.hpp"
 #include "roofline/roofs.hpp"
+#include "roofline/run_cost.hpp"
 #include "roofline/run_plan.hpp"
 #include "roofline/run_turns.hpp"
 #include "roofline/statistics.hpp"
@@ -56,11 +57,6 @@ constexpr Effort kFull = {3, 3, 0, 120, 120, 0.0065, 0.0065};
 constexpr int kFurtherRounds = 2;      // of a group, at most
 constexpr int kAttempts = 2;           // at a ceiling in doubt, beyond the first
 constexpr double kTablesEvery_s = 10;  // what a killed run has measured can be looked at
-
-// What a process costs besides its samples, and a sample besides its time: start-up, binding and
-// verifying; Google Benchmark's search for the iteration count in the first repetition.
-constexpr double kProcessCost_s = 0.3;
-constexpr double kSampleCost = 1.7;
 
 std::vector<std::pair<std::string, std::string>> child_environment(const RunSettings& settings) {
   if (settings.device == "cpu") return {};
@@ -96,26 +92,35 @@ class Runner {
     finished_ = plan.groups.size() - groups_.size();
     total_ = plan.groups.size();
     for (const Group* group : groups_) {
+      if (group->on_gpu()) continue;
       benchmarks_left_ += group->benchmarks();
       processes_left_ += processes(*group);
     }
     first_sample_s_ = sample_time(0);
-    progress_.emplace(expected_s(benchmarks_left_, processes_left_));
+    double expected = 0;
+    for (const Group* group : groups_) expected += expected_of(*group);
+    progress_.emplace(expected);
   }
 
   /// False if it was interrupted.
   bool measure() {
     folder_.write_state("running", total_);
     for (const Group* group : groups_) {
-      sample_s_ = sample_time(progress_->elapsed_s());
-      expected_of_group_ = expected_s(group->benchmarks(), processes(*group));
+      const double begin = progress_->elapsed_s();
+      const bool on_gpu = group->on_gpu();
+      sample_s_ = on_gpu ? effort_.shortest_sample_s : sample_time(begin - gpu_s_);
+      expected_of_group_ = expected_of(*group);
       if (!measure_group(*group)) {
         progress_->clear();
         return false;
       }
       expected_done_ += expected_of_group_;
-      benchmarks_left_ -= group->benchmarks();
-      processes_left_ -= processes(*group);
+      if (on_gpu) {
+        gpu_s_ += progress_->elapsed_s() - begin;
+      } else {
+        benchmarks_left_ -= group->benchmarks();
+        processes_left_ -= processes(*group);
+      }
       ++finished_;
       trace_.sample(progress_->elapsed_s(), group->name);
       trace_.write();
@@ -142,9 +147,8 @@ class Runner {
       }
       group.name = fmt::format("again-{}", attempt_);
       const double begin = progress_->elapsed_s();
-      sample_s_ = std::clamp(
-          again_left_s_ / (static_cast<double>(group.benchmarks()) * samples() * kSampleCost),
-          effort_.shortest_sample_s, effort_.longest_sample_s);
+      sample_s_ = std::clamp(sample_within(again_left_s_, group.benchmarks(), 0, samples()),
+                             effort_.shortest_sample_s, effort_.longest_sample_s);
       if (!measure_group(group)) return false;
       again_left_s_ -= progress_->elapsed_s() - begin;
     }
@@ -169,19 +173,22 @@ class Runner {
   std::size_t processes(const Group& group) const { return group.units.size() * rounds(group); }
 
   /// As it looks at the start, so that the parts add up to the whole.
-  double expected_s(std::size_t benchmarks, std::size_t processes) const {
-    return static_cast<double>(processes) * kProcessCost_s +
-           static_cast<double>(benchmarks) * samples() * first_sample_s_ * kSampleCost;
+  double expected_of(const Group& group) const {
+    double sum = 0;
+    for (const Unit& unit : group.units) {
+      sum += expected_s(unit, {rounds(group), samples(), first_sample_s_});
+      if (folder_.settings().full) sum += counting_s(unit);
+    }
+    return sum;
   }
 
-  /// Spreads what is left of the budget over the benchmarks that are left, so that slow ones early
-  /// on do not make the whole late.
+  /// Spreads what is left of the budget over the CPU's benchmarks that are left, so that slow ones
+  /// early on do not make the whole late. What a sample on a GPU takes is hardly its own time.
   double sample_time(double elapsed_s) const {
-    if (effort_.budget_s == 0) return effort_.longest_sample_s;
-    const double left =
-        effort_.budget_s - elapsed_s - static_cast<double>(processes_left_) * kProcessCost_s;
-    const double each = left / (static_cast<double>(benchmarks_left_) * samples() * kSampleCost);
-    return std::clamp(each, effort_.shortest_sample_s, effort_.longest_sample_s);
+    if (effort_.budget_s == 0 || benchmarks_left_ == 0) return effort_.longest_sample_s;
+    return std::clamp(
+        sample_within(effort_.budget_s - elapsed_s, benchmarks_left_, processes_left_, samples()),
+        effort_.shortest_sample_s, effort_.longest_sample_s);
   }
 
   /// False if interrupted: nothing of the group is kept.
@@ -312,14 +319,16 @@ class Runner {
       arguments.push_back("--device=" + device_);
       if (turns) arguments.push_back(fmt::format("--turns={}", kTurnsFile));
     }
+    const double loads = unit.gpu ? expected_s(unit, {1, double(repetitions_), sample_s_}) : 0;
     auto environment = child_environment(folder_.settings());
     if (const std::size_t equals = unit.tuned.find('='); equals != std::string::npos) {
       environment.emplace_back(unit.tuned.substr(0, equals), unit.tuned.substr(equals + 1));
     }
     return {.arguments = std::move(arguments),
             .environment = std::move(environment),
-            .timeout_s = options_.timeout_s > 0 ? options_.timeout_s
-                                                : process_timeout(folder_.settings().full, asked),
+            .timeout_s = options_.timeout_s > 0
+                             ? options_.timeout_s
+                             : process_timeout(folder_.settings().full, asked) + loads,
             .turns = static_cast<int>(unit.names.size())};
   }
 
@@ -504,8 +513,10 @@ class Runner {
   Trace trace_;
   std::optional<Progress> progress_;
   std::vector<const Group*> groups_;  ///< to be measured
-  std::size_t finished_ = 0, total_ = 0, benchmarks_left_ = 0, processes_left_ = 0;
-  int rounds_ = 1, repetitions_ = 1;  ///< of the group at work
+  std::size_t finished_ = 0, total_ = 0;
+  std::size_t benchmarks_left_ = 0, processes_left_ = 0;  ///< on the CPU
+  double gpu_s_ = 0;                                      ///< spent on the GPU's groups
+  int rounds_ = 1, repetitions_ = 1;                      ///< of the group at work
   double first_sample_s_ = 0, sample_s_ = 0, expected_done_ = 0, expected_of_group_ = 0;
   double tables_due_s_ = kTablesEvery_s;
   std::map<std::string, Result> results_;  ///< of the group at work, by benchmark

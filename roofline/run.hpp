@@ -19,7 +19,7 @@ struct RunOptions {
 };
 
 /// A bench process that has not ended after this time is killed: 60 s (quick) or 600 s (full) and
-/// ten times the timing that was asked of it.
+/// ten times the timing that was asked of it; on a GPU also what its loads before the samples take.
 double process_timeout(bool full, double asked_s);
 
 /// Each comparison group in rounds (quick 2 of 3 repetitions, full 3 of 5), in each round one

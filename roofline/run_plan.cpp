@@ -123,6 +123,10 @@ std::size_t Group::benchmarks() const {
   return sum;
 }
 
+bool Group::on_gpu() const {
+  return std::any_of(units.begin(), units.end(), [](const Unit& unit) { return unit.gpu; });
+}
+
 std::vector<std::filesystem::path> find_programs(const std::filesystem::path& bin) {
   std::vector<std::filesystem::path> out;
   std::error_code error;

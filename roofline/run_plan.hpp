@@ -41,6 +41,7 @@ struct Group {
   bool large = false;
   std::vector<Unit> units;
   std::size_t benchmarks() const;
+  bool on_gpu() const;
 };
 
 struct Plan {

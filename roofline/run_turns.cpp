@@ -1,7 +1,5 @@
 #include "roofline/run_turns.hpp"
 
-#include <algorithm>
-
 namespace roofline {
 namespace {
 
@@ -13,13 +11,14 @@ constexpr double kOnGpu = 6e9;  // its context included
 
 bool fit_together(const Group& group, const Room& room) {
   // A probe of the main memory is small beside what is large.
-  const auto holders = std::count_if(group.units.begin(), group.units.end(),
-                                     [](const Unit& unit) { return !unit.roof; });
-  const auto count = static_cast<double>(holders);
-  if (std::any_of(group.units.begin(), group.units.end(), [](const Unit& u) { return u.gpu; })) {
-    return !room.gpu.one_process && room.gpu.free_bytes >= kOnGpu * count;
+  double on_host = 0, on_gpu = 0;
+  for (const Unit& unit : group.units) {
+    if (!unit.roof) ++(unit.gpu ? on_gpu : on_host);
   }
-  return room.memory_bytes >= (group.large && holders > 1 ? kLarge : kUsual) * count;
+  const bool gpu_holds =
+      on_gpu <= 1 || (!room.gpu.one_process && room.gpu.free_bytes >= kOnGpu * on_gpu);
+  const double each = group.large && on_host > 1 ? kLarge : kUsual;
+  return gpu_holds && room.memory_bytes >= each * on_host;
 }
 
 }  // namespace roofline

@@ -109,6 +109,11 @@ FAKE_NVML_FREE=11000000000 FAKE_FAULTS=throttle:dot/sm80 rounds 'throttled' 012
 grep -q ',gpu,.*,power-cap+hardware-thermal,' out/*/*/roofline.csv || { echo 'FAILED: throttle reasons'; failed=1; }
 unset FAKE_GPU_LIBRARY
 
+# The time left at the start: one process of one benchmark on the GPU, 1.7 s.
+rm -rf out
+"$roofline" run --bin bin --out out --device gpu --filter '^dot/' >out.txt 2>err.txt
+grep -q '^\[0/1\] 0:02 left, ' err.txt || { echo 'FAILED: time left'; cat err.txt; failed=1; }
+
 # NVML stays open from the first look to the end, whatever is looked up in between, and is not opened
 # anew for the trace.
 rm -rf out

@@ -13,6 +13,7 @@
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
 #include "roofline/process.hpp"
+#include "roofline/run_cost.hpp"
 #include "roofline/run_plan.hpp"
 #include "roofline/run_turns.hpp"
 
@@ -171,6 +172,35 @@ TEST(RunPlan, OnAGpuItsOwnMemoryCountsAndOneProcessIsOne) {
   EXPECT_FALSE(fit_together(group, {1e12, {.free_bytes = 11.9e9}}));
   EXPECT_FALSE(fit_together(group, {1e12, {}}));  // free memory not known
   EXPECT_FALSE(fit_together(group, {1e12, {.free_bytes = 80e9, .one_process = true}}));
+}
+
+TEST(RunPlan, ACeilingsGroupOfBothDevicesHasToFitBoth) {
+  Group group{"again-1", false, std::vector<Unit>(2)};
+  group.units[0].gpu = true;
+  EXPECT_TRUE(fit_together(group, {4e9, {}}));  // one process on each
+  EXPECT_FALSE(fit_together(group, {3.9e9, {.free_bytes = 80e9}}));
+}
+
+// Hand-worked: 0.3 s a process and 1.7 times the samples on a CPU; on a GPU 1 s a process, 0.4 s
+// and 35 ms a sample, or the ten seconds of load that a sustained peak has before its first sample.
+TEST(RunCost, LoadsBeforeSamplesAreMostOfItOnAGpu) {
+  Unit unit{.names = {"dot/a/f32/threads:1", "dot/b/f32/threads:1"}};
+  EXPECT_NEAR(expected_s(unit, {.rounds = 3, .samples = 9, .sample_s = 0.01}), 0.9 + 0.306, 1e-9);
+  EXPECT_EQ(counting_s(unit), 0);
+  unit.gpu = true;
+  EXPECT_NEAR(expected_s(unit, {.rounds = 1, .samples = 9}), 1 + 2 * 0.715, 1e-9);
+  EXPECT_NEAR(expected_s(unit, {.rounds = 3, .samples = 9}), 3 + 2 * 1.515, 1e-9);
+  EXPECT_NEAR(counting_s(unit), 1 + 2 * 0.435, 1e-9);
+  unit.names = {"fma_peak/mma/bf16/data:random/hold:sustained/threads:1"};
+  EXPECT_NEAR(expected_s(unit, {.rounds = 1, .samples = 9}), 1 + 12.5 + 10.35, 1e-9);
+  unit.names = {"fma_peak/mma/bf16/data:zeros/hold:burst/threads:1"};
+  EXPECT_NEAR(expected_s(unit, {.rounds = 1, .samples = 9}), 1 + 1.4 + 3.42, 1e-9);
+}
+
+TEST(RunCost, SamplesFillTheBudget) {
+  const double sample = sample_within(24, 100, 20, 9);
+  EXPECT_NEAR(20 * 0.3 + 100 * 9 * sample * 1.7, 24, 1e-9);
+  EXPECT_LT(sample_within(5, 100, 20, 9), 0);
 }
 
 TEST(RunPlan, FilterKeepsTheCeilingsUnlessItNamesSome) {

@@ -1,0 +1,29 @@
+// How long measuring takes, as expected before it is known.
+#pragma once
+
+#include <cstddef>
+
+#include "roofline/run_plan.hpp"
+
+namespace roofline {
+
+/// How a unit is measured.
+struct Sampling {
+  int rounds = 1;       ///< processes, one after the other
+  double samples = 9;   ///< of a benchmark, in all of them
+  double sample_s = 0;  ///< that the command line asks for
+};
+
+/// All processes of the unit. On a GPU what goes before a sample, which the command line does not
+/// tell, is most of it.
+double expected_s(const Unit& unit, const Sampling& sampling);
+
+/// What counting by hardware counters adds to it: a process more, with one sample of each.
+double counting_s(const Unit& unit);
+
+/// The length of a sample on the CPU that makes so many benchmarks and processes take `budget_s`;
+/// not positive where there is no time for any.
+double sample_within(double budget_s, std::size_t benchmarks, std::size_t processes,
+                     double samples);
+
+}  // namespace roofline
