@@ -1,5 +1,7 @@
 #include "bench/run_cpu.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -13,6 +15,7 @@
 #include "bench/part_clock.hpp"
 #include "bench/window.hpp"
 #include "kernels/fma_peak/fma_peak.hpp"
+#include "roofline/machine/bench_words.hpp"
 
 namespace bench {
 namespace {
@@ -99,7 +102,8 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     return;
   }
   if (!bound->wrong.empty()) {
-    state.SkipWithError(("wrong result: " + bound->wrong).c_str());
+    state.SkipWithError(
+        fmt::format("{}: {}", roofline::machine::kWrongResult, bound->wrong).c_str());
     return;
   }
   auto& problem = *bound->problem;

@@ -248,7 +248,8 @@ void run_gpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     if (bound.wrong.empty())
       measure_all(state, bound, hold_of(entry.instance), count);
     else
-      state.SkipWithError(("wrong result: " + bound.wrong).c_str());
+      state.SkipWithError(
+          fmt::format("{}: {}", roofline::machine::kWrongResult, bound.wrong).c_str());
   });
   if (!why.empty()) state.SkipWithError(why.c_str());
 }

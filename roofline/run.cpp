@@ -417,10 +417,12 @@ class Runner {
       if (found == fresh.end()) continue;
       if (row.value("error_occurred", false)) {
         const std::string message = row.value("error_message", "no reason given");
-        if (outcome.exit_code == 1) found->second.failure = message;
-        if (outcome.exit_code == 0 && in_turns && message.starts_with(machine::kOutOfMemory)) {
+        const bool wrong = unit.own || message.starts_with(machine::kWrongResult);
+        if (outcome.exit_code == 1 && wrong) {
+          found->second.failure = message;
+        } else if (in_turns && message.starts_with(machine::kOutOfMemory)) {
           found->second.crowded = true;
-        } else if (outcome.exit_code == 0) {
+        } else {
           found->second.skipped = true;
           skip(found->first, message);
         }

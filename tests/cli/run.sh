@@ -109,6 +109,11 @@ grep -Fxq 'skipped 4 benchmarks, such as dot/scalar/f32/N:1000/temp:warm/threads
   fail 'skip: not told at the end'
 grep -Fxq 'skipped 4 benchmarks, such as dot/avx512/f32/N:1000/temp:warm/threads:1: this CPU has no AVX-512' skip.out ||
   fail 'skip: the plan'"'"'s skips are not told at the end'
+# What is left out beside a wrong kernel is not wrong.
+cold=f32/N:1000/temp:cold/threads:1
+FAKE_FAULTS="wrong:dot/scalar/$cold,skip:dot/avx2/$cold" measure wrongskip 1 --filter '^dot'
+check "$folder" "[f['benchmark'] for f in state['failures']] == ['dot/scalar/$cold']"
+check "$folder" "'dot/avx2/$cold' in {s['benchmark'] for s in state['skipped']}"
 FAKE_FAULTS='hang:dot/scalar/f32/N:1000/temp:cold/threads:1' measure hang 1 --filter '^dot.*cold/threads:1' --timeout 2
 grep -q 'no end after 2 s, killed' hang.err || fail 'hang: reason'
 check "$folder" "'dot/avx2/f32/N:1000/temp:cold/threads:1' in names"
