@@ -319,7 +319,8 @@ class Runner {
       arguments.push_back("--device=" + device_);
       if (turns) arguments.push_back(fmt::format("--turns={}", kTurnsFile));
     }
-    const double loads = unit.gpu ? expected_s(unit, {1, double(repetitions_), sample_s_}) : 0;
+    const double loads =
+        unit.gpu ? expected_s(unit, {1, static_cast<double>(repetitions_), sample_s_}) : 0;
     auto environment = child_environment(folder_.settings());
     if (const std::size_t equals = unit.tuned.find('='); equals != std::string::npos) {
       environment.emplace_back(unit.tuned.substr(0, equals), unit.tuned.substr(equals + 1));
@@ -593,6 +594,10 @@ std::string usable_device(RunSettings& settings, const machine::Machine& machine
     words = reason.get<std::string>();
   }
   if (gpu.value("status", "none") == "unusable" && programs_have_gpu(programs, settings)) {
+    // Not kept in run.json, which may be sent to others: NVML would have told the index.
+    if (settings.gpu.starts_with("GPU-")) {
+      throw BadInput(fmt::format("--gpu {}: {}: give the GPU's index", settings.gpu, words));
+    }
     fmt::print(stderr, "{}: the GPU is measured without power, throttle reasons and trace\n",
                words);
     return settings.device;

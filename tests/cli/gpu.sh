@@ -83,6 +83,9 @@ no='NVIDIA driver present but unusable: Driver/library version mismatch'
 export FAKE_NVML_FAULT=18
 run 'CUDA without NVML' 0 "$no: the GPU is measured without power, throttle reasons and trace"
 grep -q ',gpu,.*,dot,sm80_naive,' out/*/*/roofline.csv || { echo 'FAILED: no row without NVML'; failed=1; }
+run 'by index without NVML' 0 "$no: the GPU is measured without power, throttle reasons and trace" --gpu 1
+grep -Fq '"gpu": "1"' out/*/*/run.json || { echo 'FAILED: not the GPU that was named'; failed=1; }
+run 'by UUID without NVML' 2 "roofline: --gpu GPU-1000aaaa: $no: give the GPU's index" --gpu GPU-1000aaaa
 FAKE_GPU='sees %' run 'neither' 2 "roofline: --device gpu: $no" --device gpu
 unset FAKE_NVML_FAULT
 
