@@ -42,7 +42,8 @@ struct Skinny {
   /// no faster at M = 1; 12: 5 % faster at M = 8, 8 % slower at M = 1. On Zen 4 8 in place of 6: 4
   /// % (four cores, fp32) to 8 % (one core, fp64) faster at M = 1, at M = 8 as fast and 3 % slower;
   /// 10 or 12: slower. Two visits of a strip one after the other, whose sums then stay in L1: 2 to
-  /// 12 % slower at M = 8 and 32.
+  /// 12 % slower at M = 8 and 32; with lines asked for in order 7 % faster (one core, int8, M = 8)
+  /// to 16 % slower (four), four visits 6 % to -26 %.
   static constexpr int kDepth = E::kGroup > 1 ? 4 : sizeof(typename E::V) == 64 ? 8 : 6;
   static constexpr std::int64_t kRows = kDepth * E::kGroup;
   static constexpr std::int64_t kLine = 64;
@@ -124,7 +125,9 @@ struct Skinny {
     const std::int64_t y_bytes = s.k * std::int64_t{sizeof(Y)},
                        z_bytes = l.rows * std::int64_t{sizeof(Kept)};
     // Adding up the threads' sums may cost a fifth of reading Y at most: so many may share a
-    // column, those aside who take what others have left.
+    // column, those aside who take what others have left. By half or a quarter of that fewer share,
+    // and rows are read in shorter runs: int8 on four cores 0.62 to 0.85 times as fast at M = 8 to
+    // 16; by twice to ten times more, 0.92 to 1.02 times at M = 16 to 128.
     const std::int64_t sharing = lesser(plan.threads, greater(1, y_bytes / (10 * z_bytes)));
     // A segment: its sums within a quarter of L2, and tasks for all threads. One page of Y each was
     // tried: 14 to 17 % slower at M = 1 in fp32 and bf16.
