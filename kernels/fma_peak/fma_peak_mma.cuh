@@ -35,6 +35,26 @@ __device__ std::uint32_t packed(Place place) {
   return word;
 }
 
+/// Chains of `mma` with `registers` sums a thread, from zero on; their sum is what the probe is
+/// checked by.
+template <auto mma, class Accumulator, int registers, class A, class B>
+__device__ __forceinline__ void run_chains(const GpuArguments& args, const A& a, const B& b) {
+  Accumulator d[kChains][registers] = {};
+#pragma unroll 1
+  for (std::int64_t i = 0; i < args.iterations; ++i) {
+#pragma unroll
+    for (int s = 0; s < kSteps; ++s)
+#pragma unroll
+      for (int c = 0; c < kChains; ++c) mma(d[c], a, b);
+  }
+  double sum = 0;
+#pragma unroll
+  for (int c = 0; c < kChains; ++c)
+#pragma unroll
+    for (int r = 0; r < registers; ++r) sum += d[c][r];
+  args.sums[blockIdx.x * kThreads + threadIdx.x] = sum;
+}
+
 /// `Type` is one of fma_peak_tensor.cuh, `mma` its instruction.
 template <class Type, auto mma>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm) mma_chains(GpuArguments args) {
@@ -53,20 +73,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) mma_chains(GpuArgument
         return At{at.column, at.row};
       });
   }
-  typename Type::Accumulator d[kChains][4] = {};
-#pragma unroll 1
-  for (std::int64_t i = 0; i < args.iterations; ++i) {
-#pragma unroll
-    for (int s = 0; s < kSteps; ++s)
-#pragma unroll
-      for (int c = 0; c < kChains; ++c) mma(d[c], a, b);
-  }
-  double sum = 0;
-#pragma unroll
-  for (int c = 0; c < kChains; ++c)
-#pragma unroll
-    for (int r = 0; r < 4; ++r) sum += d[c][r];
-  args.sums[blockIdx.x * kThreads + threadIdx.x] = sum;
+  run_chains<mma, typename Type::Accumulator, 4>(args, a, b);
 }
 
 template <class Type, auto mma>

@@ -11,18 +11,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) mma_chains_f64(GpuArgu
   const double scale = args.zeros ? 0 : 1;
   const double a = scale * element<double>(kSeedA, lane / 4, lane % 4);
   const double b = scale * element<double>(kSeedB, lane / 4, lane % 4);
-  double d[kChains][2] = {};
-#pragma unroll 1
-  for (std::int64_t i = 0; i < args.iterations; ++i) {
-#pragma unroll
-    for (int s = 0; s < kSteps; ++s)
-#pragma unroll
-      for (int c = 0; c < kChains; ++c) ptx::mma_f64(d[c], a, b);
-  }
-  double sum = 0;
-#pragma unroll
-  for (int c = 0; c < kChains; ++c) sum += d[c][0] + d[c][1];
-  args.sums[blockIdx.x * kThreads + threadIdx.x] = sum;
+  run_chains<ptx::mma_f64, double, 2>(args, a, b);
 }
 
 void launch_f64(const GpuArguments& a, cudaStream_t stream) {

@@ -23,20 +23,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) mma_chains_f64_k16(Gpu
     const At at = b_at<1>(lane, r, 0);
     b[r] = scale * element<double>(kSeedB, at.column, at.row);
   }
-  double d[kChains][4] = {};
-#pragma unroll 1
-  for (std::int64_t i = 0; i < args.iterations; ++i) {
-#pragma unroll
-    for (int s = 0; s < kSteps; ++s)
-#pragma unroll
-      for (int c = 0; c < kChains; ++c) ptx::mma_f64_k16(d[c], a, b);
-  }
-  double sum = 0;
-#pragma unroll
-  for (int c = 0; c < kChains; ++c)
-#pragma unroll
-    for (int r = 0; r < 4; ++r) sum += d[c][r];
-  args.sums[blockIdx.x * kThreads + threadIdx.x] = sum;
+  run_chains<ptx::mma_f64_k16, double, 4>(args, a, b);
 }
 
 void launch_f64(const GpuArguments& a, cudaStream_t stream) {
