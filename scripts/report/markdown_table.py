@@ -2,8 +2,8 @@
 for each operation, dtype and temperature the largest problem with this suite's fastest kernel on it,
 the ladder of each operation, and the decode steps beside what the ceilings predict.
 
-With an operation: this suite's fastest kernel on every case of it. Of matmul also, for squares and
-for each number of rows, the geometric mean against the best library and the shares of the roof.
+With an operation: this suite's fastest kernel on every case of it, with its quiet samples; then for
+each family of cases the shares of the roof and the geometric mean against the best library.
 
 usage: markdown_table.py DIR [OPERATION]
 """
@@ -88,7 +88,7 @@ def _bounded(rows):
         if row["device"] == "cpu" and row["roof"] and row["level"] == _bounding(row)
         and row["verdict"] not in ("above-roof", "impossible")
         and row["scope"] == "operation" and not row["parent"]
-        and row["variant"] not in LIBRARIES
+        and not row["variant"].startswith(LIBRARIES)
     ]  # fmt: skip
 
 
@@ -119,25 +119,45 @@ def _fastest(rows, operation):
 
 def _cases(rows, operation):
     return [
-        [row["dtype"], row["shape"], row["temperature"], row["threads"], *_figures(row)]
+        [row["dtype"], row["shape"], row["temperature"], row["threads"], *_figures(row), _quiet(row)]
         for row in _fastest(rows, operation)
     ]
 
 
-def _families(rows):
-    """The fastest matmuls by squares and by rows: how many, and over all of them the mean."""
+def _quiet(row):
+    """How many of a kernel's samples are quiet; with fewer than three, all of them count."""
+    if row["verdict"] == "not-quiet":
+        return f"under 3 of {row['samples']}"
+    return f"{row['samples']} of {int(row['samples']) + int(row['samples_rejected'])}"
+
+
+def _family(row):
+    """What the cases of a table's line have in common beside dtype, temperature and threads."""
+    shape = dict(part.split(":") for part in row["shape"].split("/"))
+    if row["kernel"] == "matmul":
+        square = shape["M"] == shape["N"] == shape["K"]
+        rows = "squares" if square else f"M:{shape['M']}"
+        batch = f"batch:{shape['batch']}/" if "batch" in shape else ""
+        return batch + rows + ("/pack:pre" if "pack" in shape else "")
+    if row["kernel"] == "attention":
+        group = int(shape["heads"]) // int(shape["kv_heads"])
+        return f"layout:{shape['layout']}, {group} head{'s' if group > 1 else ''} a kv head"
+    level = "L1" if row["bound_by"] == "compute" else row["bound_by"]
+    return f"{level}, region:{shape['region']}" if "region" in shape else level
+
+
+def _families(rows, operation):
+    """The fastest kernels of cases that belong together: how many, and over all of them the mean."""
     families = {}
-    for row in _fastest(rows, "matmul"):
-        if shape := re.fullmatch(r"M:(\d+)/N:(\d+)/K:(\d+)(/pack:pre)?", row["shape"]):
-            m, n, k, packed = shape.groups()
-            family = f"{'squares' if m == n == k else 'M:' + m}{packed or ''}"
-            key = (row["dtype"], family, row["temperature"], row["threads"])
-            families.setdefault(key, []).append(row)
-    for key, members in families.items():
+    for row in _fastest(rows, operation):
+        key = (row["dtype"], _family(row), row["temperature"], row["threads"])
+        families.setdefault(key, []).append(row)
+    for key, members in sorted(families.items()):
         shares = [float(row["t_lower_s"]) / float(row["time_s"]) for row in members]
         ratios = [float(row["peer_ratio"]) for row in members if row["peer_ratio"]]
         compared = f"{geometric_mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else ""
-        yield [*key, str(len(members)), f"{_share(min(shares))} to {_share(max(shares))}",
+        quiet = sum(row["verdict"] != "not-quiet" for row in members)
+        yield [*key, str(len(members)), str(quiet), f"{_share(min(shares))} to {_share(max(shares))}",
                str(len(ratios)), compared]  # fmt: skip
 
 
@@ -235,11 +255,11 @@ def _bounding(row):
 def main(folder, operation=None):
     kernels = _rows(folder / "roofline.csv")
     if operation:
-        head = ["dtype", "shape", "temperature", "threads", *FIGURES]
+        head = ["dtype", "shape", "temperature", "threads", *FIGURES, "quiet samples"]
         _table(head, _cases(kernels, operation))
-        if operation == "matmul":
-            _table(["dtype", "of", "temperature", "threads", "cases", "of their roofs", "compared",
-                    "against the best library, geometric mean"], _families(kernels))
+        _table(["dtype", "of", "temperature", "threads", "cases", "quiet", "of their roofs",
+                "compared", "against the best library, geometric mean"],
+               _families(kernels, operation))  # fmt: skip
         return
     ceilings = _rows(folder / "ceilings.csv")
     ceilings = _quiet_before_lived([r for r in ceilings if load.is_roof(r["condition"])])

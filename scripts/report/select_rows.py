@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 # From the core outwards.
 LEVELS = ("L1", "L2", "L3", "L4", "DRAM", "HBM")
-# Variants that are libraries; shown as hollow marks.
-LIBRARIES = ("openblas", "blis", "onednn", "mkl", "aocl", "cublas", "cudnn", "cutlass")
+# What the variants that are libraries begin with; shown as hollow marks.
+LIBRARIES = ("openblas", "blis", "onednn", "mkl", "aocl", "cub", "cudnn", "cutlass")
 REFUSED = ("above-roof", "impossible")
 
 

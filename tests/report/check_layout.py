@@ -1,10 +1,11 @@
-"""Numbers and label placing of the pictures, on the Python that has matplotlib.
+"""Numbers, tables and label placing of the pictures, on the Python that has matplotlib.
 
 usage: check_layout.py REPOSITORY. Exit code 77 (skipped) where no Python has matplotlib.
 """
 
 import itertools
 import os
+import re
 import sys
 import unittest
 from dataclasses import replace
@@ -24,8 +25,10 @@ except ModuleNotFoundError:
     sys.exit(77)
 
 import load
+import markdown_table
 import plot_roofline
 import plot_sweep
+import select_rows
 import style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
@@ -130,6 +133,65 @@ class Style(unittest.TestCase):
         self.assertFalse(style._overlap(square, style.box(2, 0, 2, 2, 0)))
         # A diamond beside the square: their upright bounding boxes meet, they do not.
         self.assertFalse(style._overlap(square, style.box(3.3, 0.9, 2, 2, 0.7853981634)))
+
+
+def row(variant, shape, time_s, **others):
+    """A compute-bound matmul of roofline.csv that takes half a second on its roof."""
+    columns = {
+        "device": "cpu", "scope": "operation", "parent": "", "kernel": "matmul", "dtype": "f32",
+        "temperature": "warm", "threads": "4", "samples": "9", "samples_rejected": "0",
+        "level": "L1", "bound_by": "compute", "roof": "compute/f32", "t_lower_s": "0.5",
+        "achieved_flops_per_s": "1e9", "peer": "", "peer_ratio": "", "verdict": "ok",
+    }  # fmt: skip
+    return columns | {"variant": variant, "shape": shape, "time_s": str(time_s)} | others
+
+
+class Tables(unittest.TestCase):
+    def test_libraries_are_those_of_the_registry(self):
+        kernels = re.findall(
+            r"^(?:GPU_)?KERNEL\(\w+, (\w+), (\w+)", markdown_table.REGISTRY.read_text(), re.MULTILINE
+        )
+        libraries = {v for v, need in kernels if not need.startswith(("none", "avx", "amx", "neon", "sm"))}
+        named = {variant for variant, _ in kernels if variant.startswith(select_rows.LIBRARIES)}
+        self.assertGreater(len(libraries), 7)
+        self.assertEqual(named, libraries)
+
+    def test_cases_have_the_fastest_of_our_kernels(self):
+        shape = "M:64/N:64/K:64"
+        rows = [
+            row("avx2_packed", shape, 1, samples="7", samples_rejected="2"),
+            row("avx2_tiled", shape, 2),
+            row("blis_tuned", shape, 0.6),
+            row("avx2_packed", "M:1/N:64/K:64", 1, samples="12", verdict="not-quiet"),
+        ]
+        cases = markdown_table._cases(rows, "matmul")
+        self.assertEqual([(c[4], c[8], c[-1]) for c in cases],
+                         [("avx2_packed", "50 %", "7 of 9"), ("avx2_packed", "50 %", "under 3 of 12")])
+
+    def test_families(self):
+        rows = [
+            row("avx2_packed", "M:64/N:64/K:64", 1, peer="MKL", peer_ratio="0.5"),
+            row("avx2_packed", "M:128/N:128/K:128", 0.625, peer="MKL", peer_ratio="2", verdict="not-quiet"),
+            row("avx2_packed", "M:128/N:128/K:128/pack:pre", 0.625),
+            row("avx2_packed", "M:16/N:64/K:32", 1),
+            row("avx2_packed", "batch:8/M:16/N:64/K:32", 1),
+        ]
+        families = [[*line[1:2], *line[4:]] for line in markdown_table._families(rows, "matmul")]
+        self.assertEqual(families, [
+            ["M:16", "1", "1", "50 % to 50 %", "0", ""],
+            ["batch:8/M:16", "1", "1", "50 % to 50 %", "0", ""],
+            ["squares", "2", "1", "50 % to 80 %", "2", "1.00 (0.50 to 2.00)"],
+            ["squares/pack:pre", "1", "1", "80 % to 80 %", "0", ""],
+        ])  # fmt: skip
+
+    def test_families_of_dot_and_attention(self):
+        named = lambda **columns: markdown_table._family(row("avx2", **columns, time_s=1))
+        self.assertEqual(named(kernel="dot", shape="N:8/region:call", bound_by="L3"), "L3, region:call")
+        self.assertEqual(named(kernel="dot", shape="N:8"), "L1")
+        self.assertEqual(
+            named(kernel="attention", shape="heads:32/kv_heads:8/layout:paged/page:16"),
+            "layout:paged, 4 heads a kv head",
+        )
 
 
 if __name__ == "__main__":
