@@ -107,6 +107,7 @@ class Attention final : public Problem {
   double working_set_bytes() const override { return cost().bytes * slots_; }
 
   double read_own_memory(int loop, std::int64_t next) override {
+    if (!case_.cold()) return 0;
     return stream::read_ring(loop, case_.threads, next, slots_, [&](std::int64_t slot) {
       const Slot& cache = cache_->slots[slot];
       return std::vector{stream::region_of(cache.k), stream::region_of(cache.v)};

@@ -113,6 +113,7 @@ class Dot final : public Problem {
   double working_set_bytes() const override { return 2.0 * n_ * sizeof(T) * slots_; }
 
   double read_own_memory(int loop, std::int64_t next) override {
+    if (!case_.cold()) return 0;
     return stream::read_ring(loop, case_.threads, next, slots_, [&](std::int64_t slot) {
       return std::vector{stream::region_of(inputs_->x[slot]), stream::region_of(inputs_->y[slot])};
     });

@@ -72,7 +72,7 @@ double read_regions(int loop, int threads, const std::vector<Region>& regions) {
 
 double read_ring(int loop, int threads, std::int64_t next, std::int64_t slots,
                  const std::function<std::vector<Region>(std::int64_t)>& regions_of) {
-  if (slots < 2) return 0;
+  if (slots < 2) return read_regions(loop, threads, regions_of(0));
   const double slot_bytes = bytes_of(regions_of(0));
   if (slot_bytes == 0) return 0;
   // The half of the ring that is farthest from the next call.

@@ -25,9 +25,9 @@ Region region_of(const Buffer<T>& buffer) {
 /// alone wait for the slowest. Returns the bytes; 0: `loop` is beyond the last.
 double read_regions(int loop, int threads, const std::vector<Region>& regions);
 
-/// The same of a ring of `slots` that calls go through in turn: of slots that were left alone long
-/// enough to be cold, and will have been again when their turn comes, as `next` is the next call. 0
-/// also where there is but one.
+/// The same of a ring of `slots` that cold calls go through in turn: of slots that were left alone
+/// long enough to be cold, and will have been again when their turn comes, as `next` is the next
+/// call. A slot that is alone is far larger than the caches, and read whole.
 double read_ring(int loop, int threads, std::int64_t next, std::int64_t slots,
                  const std::function<std::vector<Region>(std::int64_t slot)>& regions_of);
 

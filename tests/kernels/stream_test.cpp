@@ -191,8 +191,8 @@ TEST(OwnMemory, OfARingIsFarFromTheNextCallAndCountsWholeGrains) {
     read.clear();
     EXPECT_EQ(read_ring(0, 1, 6, 2, regions_of), 3.0 * kGrainBytes);
     EXPECT_EQ(read, (std::set<std::int64_t>{0, 1}));
+    EXPECT_EQ(read_ring(0, 1, 7, 1, regions_of), 3.0 * kGrainBytes) << "the only slot";
   }
-  EXPECT_EQ(read_ring(0, 1, 0, 1, regions_of), 0) << "warm";
   EXPECT_EQ(read_ring(99, 1, 0, 8, regions_of), 0) << "no such loop";
 }
 
@@ -222,18 +222,24 @@ TEST(OwnMemory, EveryColdCaseHasSome) {
   EXPECT_GE(bytes("dot", dot), 32 << 20);
   dot.keys.back().second = "warm";
   EXPECT_EQ(bytes("dot", dot), 0);
-  EXPECT_GE(bytes("matmul", {.dtype = "f32",
-                             .keys = {{"M", "1"}, {"N", "512"}, {"K", "512"}, {"temp", "cold"}}}),
-            32 << 20);
-  EXPECT_GT(bytes("attention", {.dtype = "f32",
-                                .keys = {{"batch", "1"},
-                                         {"context", "1024"},
-                                         {"heads", "4"},
-                                         {"kv_heads", "2"},
-                                         {"head_dim", "64"},
-                                         {"layout", "contiguous"},
-                                         {"temp", "cold"}}}),
-            8 << 20);
+  Case matmul = {.dtype = "f32",
+                 .keys = {{"M", "1"}, {"N", "512"}, {"K", "512"}, {"temp", "cold"}}};
+  EXPECT_GE(bytes("matmul", matmul), 32 << 20);
+  matmul.keys.back().second = "warm";
+  EXPECT_EQ(bytes("matmul", matmul), 0);
+  Case attention = {.dtype = "f32",
+                    .keys = {{"batch", "1"},
+                             {"context", "1024"},
+                             {"heads", "4"},
+                             {"kv_heads", "2"},
+                             {"head_dim", "64"},
+                             {"layout", "contiguous"},
+                             {"temp", "cold"}}};
+  EXPECT_GT(bytes("attention", attention), 8 << 20);
+  attention.keys[1].second = "262144";  // 256 MB: a slot alone
+  EXPECT_EQ(bytes("attention", attention), 256 << 20);
+  attention.keys.back().second = "warm";
+  EXPECT_EQ(bytes("attention", attention), 0);
 }
 
 }  // namespace
