@@ -10,18 +10,26 @@
 
 namespace kernels {
 
-/// Traffic of a call that reads every byte once, in order: it crosses each level up to the one that
-/// holds the working set. `per_core_set` is one core's share of it, `total_set` all of it; bytes.
+/// Of what a call moves at each level, `all`, that of the levels up to the one that holds the
+/// working set; NaN beyond. `per_core_set` is one core's share of the set, `total_set` all of it;
+/// bytes. An L3 holds what the L2s do not: it is a victim cache on Zen and on Xeons since Skylake.
+inline LevelBytes crossed(const LevelBytes& all, double per_core_set, double total_set,
+                          const Caches& caches) {
+  LevelBytes t{.l1 = all.l1};
+  const auto beyond = [](double set, double cache) { return cache > 0 && set > cache; };
+  const auto l2 = static_cast<double>(caches.l2), l3 = static_cast<double>(caches.l3);
+  const double cores = l3 > 0 ? total_set / per_core_set : caches.cores;
+  if (beyond(per_core_set, static_cast<double>(caches.l1d))) t.l2 = all.l2;
+  if (beyond(per_core_set, l2)) t.l3 = all.l3;
+  if (beyond(total_set, l3 + l2 * cores)) t.dram = all.dram;
+  return t;
+}
+
+/// Traffic of a call that reads every byte once, in order.
 inline LevelBytes streaming_traffic(double bytes, double per_core_set, double total_set,
                                     const Caches& caches) {
-  LevelBytes t{.l1 = bytes};
-  const auto beyond = [](double set, std::int64_t cache) {
-    return cache > 0 && set > static_cast<double>(cache);
-  };
-  if (beyond(per_core_set, caches.l1d)) t.l2 = bytes;
-  if (beyond(per_core_set, caches.l2)) t.l3 = bytes;
-  if (beyond(total_set, caches.l3 > 0 ? caches.l3 : caches.l2 * caches.cores)) t.dram = bytes;
-  return t;
+  return crossed({.l1 = bytes, .l2 = bytes, .l3 = bytes, .dram = bytes}, per_core_set, total_set,
+                 caches);
 }
 
 /// Bytes of L3 that each of `threads` threads can count on.

@@ -161,23 +161,14 @@ class Matmul final : public Problem {
   Cost cost() const override { return matmul::cost(r_.shape, kElement); }
 
   LevelBytes traffic() const override {
-    const LevelBytes all = tile_traffic(r_.shape, kElement, tiles());
-    const Caches& caches = plan_.caches;
-    LevelBytes t{.l1 = all.l1};
-    const double per_core = working_set_ / case_.threads;
-    const auto beyond = [](double set, std::int64_t cache) {
-      return cache > 0 && set > static_cast<double>(cache);
-    };
-    if (beyond(per_core, caches.l1d)) t.l2 = all.l2;
-    if (beyond(per_core, caches.l2)) t.l3 = all.l3;
-    if (beyond(working_set_, caches.l3 > 0 ? caches.l3 : caches.l2 * caches.cores))
-      t.dram = all.dram;
-    return t;
+    return crossed(tile_traffic(r_.shape, kElement, tiles()), working_set_ / case_.threads,
+                   working_set_, plan_.caches);
   }
 
   double working_set_bytes() const override { return working_set_; }
 
   double read_own_memory(int loop, std::int64_t next) override {
+    if (!r_.cold) return 0;
     return stream::read_ring(loop, case_.threads, next, slots_, [&](std::int64_t slot) {
       return std::vector{r_.packed ? stream::region_of(packed_[slot])
                                    : stream::region_of(inputs_->y[slot])};

@@ -39,6 +39,12 @@ TEST(DotTraffic, EndsAtTheLevelThatHoldsTheSet) {
   EXPECT_EQ(levels(320e3), 2);
   EXPECT_EQ(levels(2.4e6), 3);
   EXPECT_EQ(levels(16e6), 4);
+  // What L3 does not hold the core's L2 may: 4 MiB + 512 KiB.
+  EXPECT_EQ(levels(4.5 * (1 << 20)), 3);
+  EXPECT_EQ(levels(4.5 * (1 << 20) + 1), 4);
+  // Four cores: 6 MiB.
+  EXPECT_NE(streaming_traffic(1, 1.5 * (1 << 20), 6 << 20, kCaches).dram, 1);
+  EXPECT_EQ(streaming_traffic(1, 1.5 * (1 << 20) + 1, (6 << 20) + 4, kCaches).dram, 1);
 }
 
 TEST(DotS8, IsExactWhereThirtyTwoBitsWouldOverflow) {
