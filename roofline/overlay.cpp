@@ -203,11 +203,25 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
   }
   common.achieved_flops_per_s = done.flops / common.time_s;
 
+  // What the comparison is worth: the point's own interval, the ceiling's, and the clock.
+  const double slowest = std::isnan(common.time_high_s) ? common.time_s : common.time_high_s;
+  const auto beyond = [&](double seconds, const Rate& rate) {
+    return slowest * (1 + kClockUncertainty) < seconds / rate.uncertainty ||
+           common.time_s * (1 + kLargestUncertainty) < seconds;
+  };
+  // A probe beside samples that are not quiet was disturbed too: what was faster, its ceiling
+  // limits.
+  const auto held_by = [&](const Rate& near, const Ceiling* roof, double work) {
+    const Rate whole = rate_of(roof);
+    const bool disturbed =
+        row.gated() && !row.quiet() && near.value < whole.value && beyond(work / near.value, near);
+    return std::isnan(near.value) || disturbed ? whole : near;
+  };
+
   const Ceiling* compute = done.flops > 0 ? compute_roof(row, ceilings) : nullptr;
   const bool compute_known = compute || done.flops == 0;
-  const Rate& memory = beside.memory();
   const Rate peak_beside = beside.compute(compute);
-  const Rate peak = std::isnan(peak_beside.value) ? rate_of(compute) : peak_beside;
+  const Rate peak = held_by(peak_beside, compute, done.flops);
   const double t_math = done.flops == 0 ? 0 : compute ? done.flops / peak.value : kUnknownNumber;
   const double t_launch = launch_time(row, ceilings);
 
@@ -216,8 +230,7 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
   bool all_known = compute_known;
   for (const auto& [level, bytes] : done.level_bytes) {
     LevelTime time{.roof = bandwidth_roof(row, level, ceilings)};
-    const bool from_beside = time.roof && level == "DRAM" && !std::isnan(memory.value);
-    time.rate = from_beside ? memory : rate_of(time.roof);
+    time.rate = held_by(time.roof && level == "DRAM" ? beside.memory() : Rate{}, time.roof, bytes);
     time.seconds = bytes > 0 ? bytes / time.rate.value : 0;
     all_known = all_known && !std::isnan(time.seconds);
     work.levels.push_back({level, bytes, time.rate.value});
@@ -231,12 +244,6 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
     }
   }
 
-  // What the comparison is worth: the point's own interval, the ceiling's, and the clock.
-  const double slowest = std::isnan(common.time_high_s) ? common.time_s : common.time_high_s;
-  const auto beyond = [&](double seconds, const Rate& rate) {
-    return slowest * (1 + kClockUncertainty) < seconds / rate.uncertainty ||
-           common.time_s * (1 + kLargestUncertainty) < seconds;
-  };
   bool impossible = beyond(t_math, peak) || slowest * (1 + kClockUncertainty) < t_launch;
   for (const LevelTime& time : times) impossible = impossible || beyond(time.seconds, time.rate);
 

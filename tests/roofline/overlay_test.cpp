@@ -340,6 +340,28 @@ TEST(Overlay, ThePeakMeasuredBesideIsTheRoof) {
   EXPECT_EQ(overlay(rows, ceilings())[0].times_its_ceiling, 0);
 }
 
+TEST(Overlay, APeakThatWasDisturbedLimitsNothingThatIsFaster) {
+  // 1e9 FLOP in 11 ms: above the 80 GFLOP/s beside it, below the ceiling's 100.
+  std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e8}}, 11e-3), kernel(8e6, {}, 100e-6)};
+  rows[1].kernel = "fma_peak";
+  rows[1].roof_of = "a";
+  for (Benchmark& row : rows) {
+    row.lived_times_s = row.times_s = std::vector<double>(3, row.times_s[0]);
+    row.beside = std::vector<Surroundings>(3, {.issue_per_cycle = 2});
+    row.quiet_at = row.own_cores_at = {true, true, true};
+    row.quiet_samples = 3;
+  }
+  EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "above-roof");
+  rows[0].quiet_samples = 2;  // all count
+  EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "not-quiet");
+  EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].t_math_s, 10e-3);
+  // What is below it is still held by it, and what is above the ceiling too is above.
+  rows[0].lived_times_s = rows[0].times_s = std::vector<double>(3, 16e-3);
+  EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].t_math_s, 12.5e-3);
+  rows[0].lived_times_s = rows[0].times_s = std::vector<double>(3, 5e-3);
+  EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "above-roof");
+}
+
 TEST(Overlay, OnlyMomentsThatWereQuietOnBothSidesTellOfTheMemoryBeside) {
   std::vector<Benchmark> rows = {kernel(2e6, {{"DRAM", 8e6}}, 1e-3),
                                  kernel(0, {{"DRAM", 8e6}}, 1e-3)};
