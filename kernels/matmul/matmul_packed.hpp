@@ -106,7 +106,7 @@ struct Packed {
     // A panel as large as L1, or a 32nd of L2 where that is more: panels are read in order, so that
     // coming from L2 costs little, and a longer one spreads the loads and stores of Z.
     const std::int64_t step_bytes = greater(kNr * std::int64_t{sizeof(Yp)}, kMr * kXBytes);
-    l.cut(greater(E::kChunk, greater(l1, l2 / 32) / step_bytes));
+    l.cut(greater(E::kChunk, greater(long_panel(l1, l2), greater(l1, l2 / 32)) / step_bytes));
     const std::int64_t x_bytes = l.x_panel * std::int64_t{sizeof(Xp)},
                        y_bytes = l.y_panel * std::int64_t{sizeof(Yp)};
     // Two fifths of L2; of a large one less, as each tile's rows of Z are a page apart in large
@@ -133,16 +133,26 @@ struct Packed {
     return l;
   }
 
+  /// Bytes that a panel of Y may have beyond L1. A tile's rows of Z lie pages apart where N is a
+  /// power of two, and an L1 of 32 KB holds eight lines of a set: a tile of 256 steps then reaches
+  /// 0.945 of the peak, of 512 0.97. On Zen 4 64 KB are, against 32, 1.01 to 1.065 times as fast
+  /// for squares in fp32, fp64 and bf16, 1.0 to 1.025 in int8, 0.98 to 1.03 for few rows; 128 or
+  /// 256 KB no faster, plain on four cores 2 % slower.
+  static std::int64_t long_panel(std::int64_t l1, std::int64_t l2) {
+    return l1 > 32 << 10 ? 32 << 10 : greater(32 << 10, lesser(64 << 10, l2 / 16));
+  }
+
   /// Parts of Z, as square as may be: one a thread if a block of K of a part's Y is of L3's size,
   /// with as much of X at a time as L2 holds; of few rows, which one thread packs for all its
   /// columns soon enough, any number, if a short block of X and Y together stay in L2. A panel of Y
-  /// takes up to two thirds of L1 or 32 KB, which is all of it on Zen 4: 21 KB, and so more passes
-  /// over Z, cost four cores there 3 to 12 %.
+  /// takes up to two thirds of L1, or what long_panel() says: on Zen 4 21 KB, and so more passes
+  /// over Z, cost four cores 3 to 12 % against 32 KB.
   static void part(std::int64_t threads, std::int64_t l1, std::int64_t l2, std::int64_t l3,
                    std::int64_t mc_most, bool prepacked, Layout& l) {
     constexpr std::int64_t kLeast = 160 * E::kGroup, kFewPanels = 16;
     const std::int64_t room = l2 * 3 / 4;
-    const std::int64_t near = greater(l1 * 2 / 3, 32 << 10) / (kNr * std::int64_t{sizeof(Yp)});
+    const std::int64_t near =
+        greater(l1 * 2 / 3, long_panel(l1, l2)) / (kNr * std::int64_t{sizeof(Yp)});
     const std::int64_t kc = lesser(l.kc, greater(kLeast, near));
     std::int64_t step = 0, least = 0;  // bytes a step of K: of a part, of all
     // Parts that stay in L2 with blocks of `depth` steps; with none, however large their X is.
