@@ -209,12 +209,12 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
     return slowest * (1 + kClockUncertainty) < seconds / rate.uncertainty ||
            common.time_s * (1 + kLargestUncertainty) < seconds;
   };
+  const bool not_quiet = row.gated() && !row.quiet();
   // A probe beside samples that are not quiet was disturbed too: what was faster, its ceiling
   // limits.
   const auto held_by = [&](const Rate& near, const Ceiling* roof, double work) {
     const Rate whole = rate_of(roof);
-    const bool disturbed =
-        row.gated() && !row.quiet() && near.value < whole.value && beyond(work / near.value, near);
+    const bool disturbed = not_quiet && near.value < whole.value && beyond(work / near.value, near);
     return std::isnan(near.value) || disturbed ? whole : near;
   };
 
@@ -291,14 +291,14 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
     if (known && beyond(t_ceiling, rate_of(limit))) {
       point.times_its_ceiling = t_ceiling / common.time_s;
     }
-    point.verdict = !known                        ? "no-roof"
-                    : above                       ? "above-roof"
-                    : impossible                  ? "impossible"
-                    : point.fraction_of_roof > 1  ? "at-roof"
-                    : clock_moved(limit)          ? "clock-moved"
-                    : row.gated() && !row.quiet() ? "not-quiet"
-                    : disagree                    ? "samples-disagree"
-                                                  : "ok";
+    point.verdict = !known                       ? "no-roof"
+                    : above                      ? "above-roof"
+                    : impossible                 ? "impossible"
+                    : point.fraction_of_roof > 1 ? "at-roof"
+                    : clock_moved(limit)         ? "clock-moved"
+                    : not_quiet                  ? "not-quiet"
+                    : disagree                   ? "samples-disagree"
+                                                 : "ok";
     out.push_back(std::move(point));
   };
   for (std::size_t i = 0; i < done.level_bytes.size(); ++i) {

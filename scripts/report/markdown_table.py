@@ -142,7 +142,7 @@ def _family(row):
     if row["kernel"] == "attention":
         group = int(shape["heads"]) // int(shape["kv_heads"])
         return f"layout:{shape['layout']}, {group} head{'s' if group > 1 else ''} a kv head"
-    level = "L1" if row["bound_by"] == "compute" else row["bound_by"]
+    level = _bounding(row)
     return f"{level}, region:{shape['region']}" if "region" in shape else level
 
 
