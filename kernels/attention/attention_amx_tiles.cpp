@@ -220,7 +220,7 @@ class TileGroup : public Group<F, T, G, H, kAsk, Amx::kRowBytes / sizeof(T), Amx
       for (const int to = kBlock * (begin * of + (end - begin) * done) / (64 * of); asked_ < to;
            ++asked_) {
         const std::int64_t row =
-            next_rows_[asked_ % Base::kStreams * kRows + asked_ / Base::kStreams];
+            next_rows_[asked_ % Base::kMostStreams * kRows + asked_ / Base::kMostStreams];
         for (const T* from : {a_.k + row * H, a_.v + row * H})
           for (int at = 0; at < H; at += Base::kLine) E::ask(from + at);
       }

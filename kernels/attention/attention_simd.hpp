@@ -72,7 +72,10 @@ constexpr int kBlockTokens = greater(16,
 /// of four streams take up to eight lines of a set, and an L1 of eight ways (32 KB) drops what it
 /// has asked for: on four cores of Zen 4, cold, into L2 by two streams is 1.4 to 1.9 times as fast
 /// (one core, fp32: 1.8); with one stream or eight, or blocks twice as long, no faster than with
-/// two. A Xeon with 48 KB is up to a fifth slower with L2.
+/// two. Where pages of 16 tokens lie at random four are better: two cores, 1.05 to 1.15 (bf16),
+/// 0.97 to 1.12 (int8), 1.00 to 1.04 times as fast (fp32), one core 0.98 to 1.07; one is 0.77 to
+/// 0.94. In order four are 0.91 to 1.10, on one core 0.84 to 1.07. A Xeon with 48 KB is up to a
+/// fifth slower with L2.
 enum class Ask { nothing, into_l1, into_l2 };
 
 /// `G` query heads (a power of two up to 8) on one kv head of `H` dimensions, `kBlock` tokens at a
@@ -90,10 +93,10 @@ class Group {
   static constexpr int kPairs = lesser(4 / kHeads, H / kPair);  ///< vector pairs of a value tile
   static constexpr int kLanes = greater(kWidth, G);  ///< period of (token, head) in vectors
   /// Parts of the cache read side by side. In four pages of memory at once they keep the hardware's
-  /// prefetchers busy, which stop at the end of a page. Tuned on a Xeon with AMX. On Zen 3 int8 was
-  /// a third slower with four than with one, when scales were asked for of the first part only;
-  /// that has not been timed again.
-  static constexpr int kStreams = lesser(kAsk == Ask::into_l2 ? 2 : 4, kBlock / kRun);
+  /// prefetchers busy, which stop at the end of a page (see Ask for L2). Tuned on a Xeon with AMX.
+  /// On Zen 3 int8 was a third slower with four than with one, when scales were asked for of the
+  /// first part only; that has not been timed again.
+  static constexpr int kMostStreams = lesser(4, kBlock / kRun);
   static constexpr bool kAsks = kAsk != Ask::nothing;
   /// Whether a score tile is part of the loop over them. With 32 registers that lets the sums of
   /// one tile be added up beside the products of the next: Zen 4, in L3, 1.01 (fp32) to 1.14 times
@@ -106,7 +109,7 @@ class Group {
 
  public:
   /// `q`: `heads` <= G rows; the rest of the group is padding. Scores come out in base 2.
-  Group(const Args<T>& a, const float* q, int heads) : a_(a), heads_(heads) {
+  Group(const Args<T>& a, const float* q, int heads) : a_(a), heads_(heads), streams_(streams(a)) {
     const float scale = 1.44269504f / sqrtf(static_cast<float>(H));
     for (int g = 0; g < heads; ++g) to_positions<F, T, H>(q + g * H, scale, q_ + g * H);
     for (int i = heads * H; i < G * H; ++i) q_[i] = 0;
@@ -161,15 +164,24 @@ class Group {
     }
   }
 
+  /// Parts of the cache read side by side, at most kMostStreams.
+  static int streams(const Args<T>& a) {
+    return kAsk == Ask::into_l2 && a.table == nullptr ? lesser(2, kMostStreams) : kMostStreams;
+  }
+
   /// The rows of the pool that hold the tokens [begin, end): as many whole blocks as there are, of
-  /// kStreams parts side by side, then the rest in order.
+  /// streams() parts side by side, then the rest in order.
   class Walk {
    public:
     Walk(const Args<T>& a, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
          std::int64_t end)
-        : a_(a), first_page_(b * a.sequence_pages), kv_head_(kv_head), left_(end - begin) {
-      const std::int64_t part = left_ / kBlock * (kBlock / kStreams);
-      for (int i = 0; i < kStreams; ++i) {
+        : a_(a),
+          first_page_(b * a.sequence_pages),
+          kv_head_(kv_head),
+          left_(end - begin),
+          count_(streams(a)) {
+      const std::int64_t part = left_ / kBlock * (kBlock / count_);
+      for (int i = 0; i < count_; ++i) {
         const std::int64_t token = begin + i * part;
         streams_[i] = {row_of(token / a.page_tokens), token / a.page_tokens, token % a.page_tokens};
       }
@@ -180,10 +192,10 @@ class Group {
       const int count = left_ < kBlock ? static_cast<int>(left_) : kBlock;
       left_ -= count;
       if (count < kBlock) {
-        take(streams_[kStreams - 1], rows, count, 0);
+        take(streams_[count_ - 1], rows, count, 0);
       } else {
-        for (int i = 0; i < kStreams; ++i)
-          take(streams_[i], rows + i * kRun, kBlock / kStreams, (kStreams - 1) * kRun);
+        for (int i = 0; i < count_; ++i)
+          take(streams_[i], rows + i * kRun, kBlock / count_, (count_ - 1) * kRun);
       }
       return count;
     }
@@ -209,13 +221,15 @@ class Group {
 
     const Args<T>& a_;
     std::int64_t first_page_, kv_head_, left_;
-    Stream streams_[kStreams];
+    int count_;  ///< of streams
+    Stream streams_[kMostStreams];
   };
 
   /// Asks for `n` elements of a row of the next block. Tried and left: two blocks ahead (no gain to
-  /// a fifth slower); this block's values during its scores (a tenth to a half slower);
-  /// keys a line at a time between the loads of a score tile (no gain to an eighth slower); blocks
-  /// of 16 or 32 KB (bf16 a tenth to a third slower on Zen 3, int8 a tenth on a Xeon with AMX).
+  /// a fifth slower; into L2 bf16 1.01 to 1.06 and fp32 0.95 to 1.0 times as fast); this block's
+  /// values during its scores (a tenth to a half slower); keys a line at a time between the loads
+  /// of a score tile (no gain to an eighth slower); blocks of 16 or 32 KB (bf16 a tenth to a third
+  /// slower on Zen 3, int8 a tenth on a Xeon with AMX).
   template <int n>
   static void prefetch(const T* row) {
     for (int at = 0; at < n; at += kLine)
@@ -226,7 +240,7 @@ class Group {
   }
   void prefetch_scales(const float* scales, int count) const {
     if constexpr (kAsks && kScaled)
-      for (int i = 0; i < lesser(kStreams * kRun, count); i += kRun)
+      for (int i = 0; i < lesser(streams_ * kRun, count); i += kRun)
         __builtin_prefetch(scales + next_rows_[i], 0, 3);
   }
 
@@ -431,7 +445,7 @@ class Group {
   }
 
   const Args<T>& a_;
-  int heads_;
+  int heads_, streams_;
   const std::int64_t* next_rows_ = nullptr;  ///< for each token of this block one to ask for
   alignas(64) float q_[G * H];
   alignas(64) float acc_[G * H];
