@@ -37,7 +37,8 @@ template <class E, class V>
 
 /// P tiles side by side, each R rows by the engine's nr columns; `groups` groups of K. Panels of Y
 /// lie `panel` elements apart; `width` columns of the last one count, all of the others.
-/// `accumulate`: adds to Z.
+/// `accumulate`: adds to Z. Tried and left, Zen 4: all of Z read before any of it is written, and
+/// asked for in the last steps of K in place of the first: 0.99 to 1.006 times as fast.
 template <class E, int R, int P>
 [[gnu::noinline]] void tile(std::int64_t groups, const typename E::Xp* x, const typename E::Yp* y,
                             std::int64_t panel, typename E::Z* z, std::int64_t ldz,
