@@ -14,6 +14,8 @@ PANEL = 4.7
 LEFT, RIGHT, TOP = 0.72, 1.75, 0.5
 NOTE = 0.17
 SMALL = 7.6
+# What lies behind a label on a slope shows through it faintly.
+UNDER_TEXT = dict(facecolor="white", edgecolor="none", alpha=0.8, pad=0.5)
 # Roofs this close share a label.
 SAME = 0.01
 
@@ -39,16 +41,16 @@ def _compute_labels(roofs):
             groups.append([row])
     labels = []
     for rows in groups:
-        units = {row.exec_unit for row in rows}
-        if len(units) == 1:
-            name = f"{', '.join(dict.fromkeys(row.dtype for row in rows))} {rows[0].exec_unit}"
+        units = dict.fromkeys(row.exec_unit for row in rows)
+        dtypes = dict.fromkeys(row.dtype for row in rows)
+        if len(units) == 1 or len(dtypes) == 1:
+            name = f"{', '.join(dtypes)} {', '.join(units)}"
         else:
             name = ", ".join(f"{row.dtype} {row.exec_unit}" for row in rows)
         star = " *" if any(_flagged(row) for row in rows) else ""
         unit = "OP/s" if rows[0].dtype in ("s8", "u8", "s4") else "FLOP/s"
         rate = f"{style.quantity(rows[0].measured, unit)}{star}"
-        one_dtype = len({row.dtype for row in rows}) == 1
-        labels.append((rows[0].measured, name, rate, rows[0] if one_dtype else None))
+        labels.append((rows[0].measured, name, rate, rows[0] if len(dtypes) == 1 else None))
     return labels
 
 
@@ -280,7 +282,7 @@ class _Panel:
             self.axes.text(
                 *self.axes.transData.inverted().transform((x, y)), text, fontsize=SMALL,
                 color="#333333", rotation=math.degrees(angle), rotation_mode="anchor",
-                ha="left", va="bottom", zorder=5,
+                ha="left", va="bottom", zorder=5, bbox=UNDER_TEXT,
             )  # fmt: skip
 
     def _inside_axes(self, corners):
