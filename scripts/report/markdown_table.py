@@ -6,10 +6,12 @@ With an operation: this suite's fastest kernel on every case of it, with its qui
 each family of cases the shares of the roof and the geometric mean against the best library.
 
 usage: markdown_table.py DIR [OPERATION]
+Exit code 2: an unusable folder or operation, one line on stderr.
 """
 
 import csv
 import re
+import signal
 import sys
 from pathlib import Path
 from statistics import geometric_mean
@@ -255,6 +257,8 @@ def _bounding(row):
 def main(folder, operation=None):
     kernels = _rows(folder / "roofline.csv")
     if operation:
+        if not any(row["kernel"] == operation for row in kernels):
+            raise ValueError(f"{folder / 'roofline.csv'}: no rows of {operation}")
         head = ["dtype", "shape", "temperature", "threads", *FIGURES, "quiet samples"]
         _table(head, _cases(kernels, operation))
         _table(["dtype", "of", "temperature", "threads", "cases", "quiet", "of their roofs",
@@ -275,6 +279,14 @@ def main(folder, operation=None):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]), *sys.argv[2:])
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        if len(sys.argv) not in (2, 3):
+            raise ValueError("usage: markdown_table.py DIR [OPERATION]")
+        main(Path(sys.argv[1]), *sys.argv[2:])
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)

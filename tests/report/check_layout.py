@@ -6,7 +6,9 @@ usage: check_layout.py REPOSITORY. Exit code 77 (skipped) where no Python has ma
 import itertools
 import os
 import re
+import subprocess
 import sys
+import tempfile
 import unittest
 from dataclasses import replace
 from pathlib import Path
@@ -192,6 +194,16 @@ class Tables(unittest.TestCase):
             named(kernel="attention", shape="heads:32/kv_heads:8/layout:paged/page:16"),
             "layout:paged, 4 heads a kv head",
         )
+
+    def test_unusable_input_is_told_in_a_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            table = Path(folder) / "roofline.csv"
+            for arguments, text in [([folder], "No such file"), ([folder, "dot"], "no rows of dot")]:
+                said = subprocess.run([sys.executable, markdown_table.__file__, *arguments],
+                                      capture_output=True, text=True)  # fmt: skip
+                self.assertEqual(said.returncode, 2)
+                self.assertRegex(said.stderr, rf"^{re.escape(str(table))}: {text}.*\n$")
+                table.write_text("kernel\nmatmul\n")
 
 
 if __name__ == "__main__":
