@@ -9,10 +9,16 @@
 // Loops, in GotoBLAS's manner: K in blocks of kc, so that a kc x nr panel of Y is of L1's size
 // while the mc x kc block of X in L2 passes over it. Rows and columns are dealt out as tasks of mc
 // rows by nc columns, taken dynamically; all threads pack, wait for each other, and share the
-// panels. On several threads Z is cut into parts instead, for each of which one thread packs all it
-// needs of X and Y, block by block of K: what another core has packed comes slower than from its
-// own L2, or than what that has dropped. Four cores of Zen 4 gain 3 to 10 % from 1024 cubed on; few
-// rows of cold weights, read by long streams then, are 1.5 to 3 times as fast on a Xeon with AMX.
+// panels. Mostly Z is cut into parts instead, for each of which one thread packs all it needs of X
+// and Y, block by block of K: what another core has packed comes slower than from its own L2, or
+// than what that has dropped. Four cores of Zen 4 gain 3 to 10 % from 1024 cubed on; few rows of
+// cold weights, read by long streams then, are 1.5 to 3 times as fast on a Xeon with AMX.
+//
+// In a part a panel of Y is packed just before it is first multiplied, and what is packed next, of
+// X too, is asked for into L2 in the tiles before: packing then takes 1 to 4 % of the time in place
+// of 5 to 7 (Zen 5, 1024 cubed, fp32). Squares from 1024 on, in turns: fp32 1.00 to 1.04, fp64 1.02
+// to 1.03, bf16 1.00 to 1.01, int8 1.01 to 1.06 times as fast. Copying the rows of X one after the
+// other, in place of a chunk of each, gained nothing.
 #pragma once
 
 #include <omp.h>
@@ -103,8 +109,8 @@ struct Packed {
     l.panels = blocks_of(s.m, kMr);
     l.y_far = s.k * s.n * std::int64_t{sizeof(Yp)} > l2 * plan.threads;
     l.columns = blocks_of(s.n, kNr);
-    // A panel as large as L1, or a 32nd of L2 where that is more: panels are read in order, so that
-    // coming from L2 costs little, and a longer one spreads the loads and stores of Z.
+    // Panels are read in order, so that coming from L2 costs little, and a longer one spreads the
+    // loads and stores of Z.
     const std::int64_t step_bytes = greater(kNr * std::int64_t{sizeof(Yp)}, kMr * kXBytes);
     l.cut(greater(E::kChunk, greater(long_panel(l1, l2), greater(l1, l2 / 32)) / step_bytes));
     const std::int64_t x_bytes = l.x_panel * std::int64_t{sizeof(Xp)},
@@ -137,12 +143,18 @@ struct Packed {
   /// power of two, and an L1 of 32 KB holds eight lines of a set: a tile of 256 steps then reaches
   /// 0.945 of the peak, of 512 0.97. On Zen 4 64 KB are, against 32, 1.01 to 1.065 times as fast
   /// for squares in fp32, fp64 and bf16, 1.0 to 1.025 in int8, 0.98 to 1.03 for few rows; 128 or
-  /// 256 KB no faster, plain on four cores 2 % slower.
+  /// 256 KB no faster, plain on four cores 2 % slower. Zen 5 (48 KB) gains 1 to 2 % by 64 KB, and
+  /// by 128 KB 1 to 2 % more in fp32 and bf16 of 1024 and more; fp64, whose panels of X then have
+  /// 112 KB, loses 1 to 4 %.
   static std::int64_t long_panel(std::int64_t l1, std::int64_t l2) {
-    return l1 > 32 << 10 ? 32 << 10 : greater(32 << 10, lesser(64 << 10, l2 / 16));
+    constexpr std::int64_t kXPanel = 64 << 10;
+    const std::int64_t beside_x = kXPanel / (kMr * kXBytes) * kNr * std::int64_t{sizeof(Yp)},
+                       most = l1 > 32 << 10 ? lesser(128 << 10, beside_x) : 64 << 10;
+    return greater(32 << 10, lesser(most, l1 > 32 << 10 ? l2 / 8 : l2 / 16));
   }
 
-  /// Parts of Z, as square as may be: one a thread if a block of K of a part's Y is of L3's size,
+  /// Parts of Z, as square as may be, as a byte of Y takes longer to pack than one of X, whose
+  /// panels stay in L2: one a thread if a block of K of a part's Y is of L3's size,
   /// with as much of X at a time as L2 holds; of few rows, which one thread packs for all its
   /// columns soon enough, any number, if a short block of X and Y together stay in L2. A panel of Y
   /// takes up to two thirds of L1, or what long_panel() says: on Zen 4 21 KB, and so more passes
@@ -162,7 +174,7 @@ struct Packed {
       const std::int64_t x_bytes = mc * kMr * kXBytes,
                          y_bytes = nc * kNr * std::int64_t{sizeof(Yp)}, bytes = x_bytes + y_bytes;
       if (depth > 0 ? bytes * depth > room : y_bytes * kc * threads > l3 / 2) return;
-      const std::int64_t all = bytes * down * across;
+      const std::int64_t all = (2 * x_bytes + 3 * y_bytes) * down * across;
       if (least > 0 && all >= least) return;
       least = all;
       step = bytes;
@@ -170,7 +182,7 @@ struct Packed {
       l.mc = mc, l.nc = nc, l.pass = 1;
     };
     const auto try_one_a_thread = [&](std::int64_t depth) {
-      for (std::int64_t down = 1; down <= threads && threads > 1; ++down)
+      for (std::int64_t down = 1; down <= threads; ++down)
         if (threads % down == 0) try_parts(down, threads / down, depth);
     };
     try_one_a_thread(kc);
@@ -315,31 +327,59 @@ struct Packed {
     }
   }
 
+  /// A packed panel of Y that comes to L2 while another one is multiplied, dealt out over the tiles
+  /// of that.
+  class NextPanel {
+   public:
+    /// None if `y` is null.
+    NextPanel(const Layout& l, const Yp* y, std::int64_t depth, std::int64_t tiles)
+        : at_(reinterpret_cast<const std::byte*>(y)),
+          chunks_(greater(1, depth / E::kChunk)),
+          lines_(y != nullptr ? blocks_of(l.y_panel * std::int64_t{sizeof(Yp)}, kLine) : 0),
+          lines_a_chunk_(blocks_of(lines_, chunks_ * tiles)) {}
+
+    Ahead piece() {
+      if (lines_ <= 0) return {};
+      const std::byte* const at = at_;
+      at_ += lines_a_chunk_ * chunks_ * kLine;
+      lines_ -= lines_a_chunk_ * chunks_;
+      return {.at = at, .rows = lines_a_chunk_};
+    }
+
+   private:
+    const std::byte* at_;
+    std::int64_t chunks_, lines_, lines_a_chunk_;
+  };
+
+  /// The row panels [row_begin, row_end) of one K block of X on panel p of Y.
+  template <class Next, class Beside>
+  static void multiply_panel(const Layout& l, std::int64_t block, const Xp* x, const Yp* y,
+                             std::int64_t row_begin, std::int64_t row_end, std::int64_t p,
+                             const float* scales, Z* z, Next& next, Beside beside) noexcept {
+    const std::int64_t groups = blocks_of(l.depth(block), E::kGroup);
+    const std::int64_t column = p * kNr, width = lesser(kNr, l.s.n - column);
+    for (std::int64_t q = row_begin; q < row_end; ++q) {
+      const std::int64_t row = l.row(q);
+      pick_tile<E, E::kRows>(l.row(q + 1) - row)(
+          groups, x + q * l.x_panel, y, 0, z + row * l.s.n + column, l.s.n, width, block > 0,
+          scales != nullptr ? scales + column : nullptr, next.piece(), beside());
+    }
+  }
+
   /// One K block of one task: `y` are its column panels' packed data, `panel` elements apart.
-  /// `next` is where the next block's data for these columns begin, null at the last block.
+  /// `next` is where the next block's data for these columns begin, null at the last block. Every
+  /// tile asks for what beside() says, too.
+  template <class Beside>
   static void compute(const Layout& l, std::int64_t block, const Xp* x, const Yp* y,
                       std::int64_t panel, const Yp* next, std::int64_t row_begin,
                       std::int64_t row_end, std::int64_t column_begin, std::int64_t column_end,
-                      const float* scales, Z* z) noexcept {
-    const std::int64_t groups = blocks_of(l.depth(block), E::kGroup);
-    const std::int64_t chunks = greater(1, l.depth(block) / E::kChunk);
-    const std::int64_t lines = blocks_of(l.y_panel * std::int64_t{sizeof(Yp)}, kLine);
+                      const float* scales, Z* z, Beside beside) noexcept {
     // In L2 and read once, lines come without: asking costs up to 13 %.
     const bool near = !l.y_far && row_end - row_begin == 1;
-    const std::int64_t at_once = near ? 0 : blocks_of(lines, chunks * (row_end - row_begin));
     for (std::int64_t p = column_begin; p < column_end; ++p, y += panel) {
-      const std::int64_t column = p * kNr, width = lesser(kNr, l.s.n - column);
       const Yp* const after = p + 1 < column_end ? y + panel : next;
-      Ahead now{.at = reinterpret_cast<const std::byte*>(after),
-                .rows = after != nullptr ? at_once : 0};
-      for (std::int64_t q = row_begin; q < row_end; ++q) {
-        const std::int64_t row = l.row(q);
-        pick_tile<E, E::kRows>(l.row(q + 1) - row)(
-            groups, x + q * l.x_panel, y, 0, z + row * l.s.n + column, l.s.n, width, block > 0,
-            scales != nullptr ? scales + column : nullptr, now);
-        now.at += now.rows * chunks * kLine;
-        if ((q + 1 - row_begin) * now.rows * chunks >= lines) now.rows = 0;
-      }
+      NextPanel ahead(l, near ? nullptr : after, l.depth(block), row_end - row_begin);
+      multiply_panel(l, block, x, y, row_begin, row_end, p, scales, z, ahead, beside);
     }
   }
 
@@ -357,7 +397,7 @@ struct Packed {
                         .rows = l.y_far ? E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine : 0};
       tile_of(blocks_of(l.depth(block), E::kGroup), x + block * l.x_panel, y, l.column(),
               z + column, l.s.n, width, block > 0, scales != nullptr ? scales + column : nullptr,
-              ahead);
+              ahead, {});
     }
   }
 
@@ -365,19 +405,13 @@ struct Packed {
   /// it, the next one is asked for. Their sums lie together until they are complete.
   static void stream_panel(const Layout& l, const Xp* x, const Yp* held, std::int64_t p,
                            const float* scales, Z* sums, Z* z) noexcept {
-    const std::int64_t lines = blocks_of(l.y_panel * std::int64_t{sizeof(Yp)}, kLine);
     for (std::int64_t block = 0; block < l.k_blocks; ++block, x += l.panels * l.x_panel) {
       const Yp* const y = held + l.held(block, p);
-      const std::int64_t chunks = greater(1, l.depth(block) / E::kChunk);
-      Ahead now{.at = reinterpret_cast<const std::byte*>(y + l.y_panel),
-                .rows = blocks_of(lines, chunks * l.panels)};
-      for (std::int64_t q = 0; q < l.panels; ++q) {
+      NextPanel next(l, y + l.y_panel, l.depth(block), l.panels);
+      for (std::int64_t q = 0; q < l.panels; ++q)
         pick_tile<E, E::kRows>(l.row(q + 1) - l.row(q))(
             blocks_of(l.depth(block), E::kGroup), x + q * l.x_panel, y, 0, sums + l.row(q) * kNr,
-            kNr, kNr, block > 0, nullptr, now);
-        now.at += now.rows * chunks * kLine;
-        if ((q + 1) * now.rows * chunks >= lines) now.rows = 0;
-      }
+            kNr, kNr, block > 0, nullptr, next.piece(), {});
     }
     move_sums(l, sums, p, scales, z);
   }
@@ -450,18 +484,64 @@ struct Packed {
                        p_end = (c + 1) * l.columns / l.column_parts;
     if (l.in_turns) return multiply_in_turns(l, x, y, p, p_end, scales, z, x_panels);
     for (std::int64_t block = 0; block < l.k_blocks; ++block) {
-      if (prepacked == nullptr)
-        pack_y(l, y + block * l.kc * l.s.n, l.depth(block), p, p_end, y_panels, l.y_panel);
+      const Yp* const panels = prepacked == nullptr ? y_panels : prepacked + l.held(block, p);
+      const std::int64_t chunks = greater(1, l.depth(block) / E::kChunk);
       for (std::int64_t a = q; a < q_end; a += l.x_part) {
         const std::int64_t a_end = lesser(a + l.x_part, q_end);
         for (std::int64_t b = a; b < a_end; ++b)
           pack_x(x + l.row(b) * l.s.k + block * l.kc, l.s.k, l.row(b + 1) - l.row(b),
                  l.depth(block), x_panels + (b - a) * l.x_panel);
-        compute(l, block, x_panels - a * l.x_panel,
-                prepacked == nullptr ? y_panels : prepacked + l.held(block, p),
-                prepacked == nullptr ? l.y_panel : l.column(), nullptr, a, a_end, p, p_end, scales,
-                z);
+        NextRows rows = a_end < q_end
+                            ? NextRows(l, x, block, a_end, lesser(a_end + l.x_part, q_end))
+                            : NextRows(l, x, block + 1, q, lesser(q + l.x_part, q_end));
+        const Xp* const from = x_panels - a * l.x_panel;
+        if (a == q && prepacked == nullptr)
+          pack_and_multiply(l, block, from, y + block * l.kc * l.s.n, a, a_end, p, p_end, scales, z,
+                            rows, y_panels);
+        else
+          compute(l, block, from, panels, prepacked == nullptr ? l.y_panel : l.column(), nullptr, a,
+                  a_end, p, p_end, scales, z, [&] { return rows.row(chunks); });
       }
+    }
+  }
+
+  /// The rows of X that are packed next come to L2, one in each tile before.
+  class NextRows {
+   public:
+    /// Of panels [begin, end); none behind the last block.
+    NextRows(const Layout& l, const X* x, std::int64_t block, std::int64_t begin, std::int64_t end)
+        : at_(reinterpret_cast<const std::byte*>(x + l.row(begin) * l.s.k + block * l.kc)),
+          apart_(l.s.k * std::int64_t{sizeof(X)}),
+          rows_(block < l.k_blocks ? l.row(end) - l.row(begin) : 0),
+          lines_(blocks_of(l.depth(block) * std::int64_t{sizeof(X)}, kLine)) {}
+
+    Ahead row(std::int64_t chunks) {
+      if (rows_ <= 0) return {};
+      const std::byte* const at = at_;
+      at_ += apart_;
+      --rows_;
+      return {.at = at, .rows = blocks_of(lines_, chunks)};
+    }
+
+   private:
+    const std::byte* at_;
+    std::int64_t apart_, rows_, lines_;
+  };
+
+  /// compute() of rows of Y that are packed to `y_panels` on the way.
+  static void pack_and_multiply(const Layout& l, std::int64_t block, const Xp* x, const Y* y,
+                                std::int64_t row_begin, std::int64_t row_end, std::int64_t begin,
+                                std::int64_t end, const float* scales, Z* z, NextRows& rows,
+                                Yp* y_panels) noexcept {
+    const std::int64_t depth = l.depth(block), chunks = greater(1, depth / E::kChunk);
+    for (std::int64_t p = begin; p < end; p += kAtOnce, y_panels += kAtOnce * l.y_panel) {
+      const std::int64_t p_end = lesser(p + kAtOnce, end);
+      pack_y(l, y, depth, p, p_end, y_panels, l.y_panel);
+      NextStrip next(l, p_end < end ? y + p_end * kNr : nullptr, depth,
+                     lesser(kAtOnce, end - p_end), (p_end - p) * (row_end - row_begin));
+      for (std::int64_t i = p; i < p_end; ++i)
+        multiply_panel(l, block, x, y_panels + (i - p) * l.y_panel, row_begin, row_end, i, scales,
+                       z, next, [&] { return rows.row(chunks); });
     }
   }
 
@@ -527,7 +607,7 @@ struct Packed {
               pick_tile<E, E::kRows>(l.row(q + 1) - l.row(q))(
                   groups, x_panels + q * l.x_panel, y_panels + (i - p) * l.y_panel, 0,
                   sums + ((i - begin) * l.s.m + l.row(q)) * kNr, kNr, kNr, block > 0, nullptr,
-                  next.piece());
+                  next.piece(), {});
         }
       }
     }
@@ -582,7 +662,8 @@ struct Packed {
             const std::int64_t further = prepacked != nullptr ? l.y_panel : l.columns * l.y_panel;
             compute(l, block, x_panels + (block - first) * l.panels * l.x_panel, panels,
                     prepacked == nullptr ? l.y_panel : l.column(),
-                    block + 1 < last ? panels + further : nullptr, q, q_end, p, p_end, scales, z);
+                    block + 1 < last ? panels + further : nullptr, q, q_end, p, p_end, scales, z,
+                    [] { return Ahead{}; });
           }
         }
         if (last < l.k_blocks) {
