@@ -1,4 +1,4 @@
-// Idea: twelve chains of 512-bit multiply-adds; int8 by vpmaddwd and vpaddd as in avx2.
+// Idea: 24 chains of 512-bit multiply-adds; int8 by vpmaddwd and vpaddd as in avx2.
 // Bound: the 512-bit FMA pipes: two, or one where two 256-bit ones are joined.
 // Gains over avx2: the vector width.
 #include "kernels/fma_peak/fma_peak_simd.hpp"
@@ -21,6 +21,7 @@ double madd_chains(std::int64_t iterations, int one) {
 template <int kToSix>
 void adds() {
   using F = Avx512::F32;
+  constexpr int kChains = 12;
   F::V acc[kChains], one = F::set1(1);
 #pragma GCC unroll 12
   for (auto& v : acc) v = F::zero();
@@ -41,7 +42,7 @@ void adds() {
 extern const Kernel avx512 = {.exec_unit = Avx512::kUnit,
                               .f64 = fma_chain<Avx512::F64>(),
                               .f32 = fma_chain<Avx512::F32>(),
-                              .s8 = {madd_chains, 2.0 * kChains * 32},
+                              .s8 = {madd_chains, 2.0 * kChainsOf<__m512i> * 32},
                               .adds = {adds<4>, adds<8>}};
 
 }  // namespace kernels::fma_peak
