@@ -27,6 +27,7 @@ kernels::Caches caches_of(const roofline::machine::Machine& machine) {
     if (cache.level == 2) caches.l2 = cache.bytes / std::max(1, cache.cores_sharing);
     if (cache.level == 3) caches.l3 = cache.total_bytes;
   }
+  if (machine.microarchitecture.starts_with("zen")) caches.maker = kernels::Maker::amd;
   return caches;
 }
 

@@ -38,7 +38,7 @@ struct Args {
   float* scratch;                  ///< scratch_floats()
   Share* shares;                   ///< one a thread, for the rungs that split the context
   int threads;
-  std::int64_t l1_bytes = 0;  ///< of a core's first cache; 0: not known
+  Reading reading = Reading::into_l2;
 };
 
 /// One variant; null where it does not do the dtype. Inputs are finite, context >= 1, heads a

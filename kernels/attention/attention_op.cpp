@@ -218,7 +218,7 @@ class Attention final : public Problem {
             .scratch = scratch_.data(),
             .shares = shares_.data(),
             .threads = case_.threads,
-            .l1_bytes = caches_.l1d};
+            .reading = reading_of(caches_)};
   }
 
   /// One head in double. Empty when right.

@@ -166,7 +166,9 @@ class Group {
 
   /// Parts of the cache read side by side, at most kMostStreams.
   static int streams(const Args<T>& a) {
-    return kAsk == Ask::into_l2 && a.table == nullptr ? lesser(2, kMostStreams) : kMostStreams;
+    if (a.table != nullptr) return kMostStreams;
+    if (a.reading == Reading::in_order) return lesser(kAsks ? 1 : 2, kMostStreams);
+    return kAsk == Ask::into_l2 ? lesser(2, kMostStreams) : kMostStreams;
   }
 
   /// The rows of the pool that hold the tokens [begin, end): as many whole blocks as there are, of
@@ -541,9 +543,6 @@ void attend_piece(const Args<T>& a, std::int64_t item, std::int64_t chunk, std::
     group.finish_partial(a.scratch + (first * chunks + chunk) * partial, chunks * partial);
 }
 
-/// An L1 of eight ways: a way is a page, so that the address within it names the set.
-constexpr std::int64_t kEightWays = 8 * 4096;
-
 template <class F, class T, int G, int H, Ask kAsk>
 using SimdGroup = Group<F, T, G, H, kAsk>;
 
@@ -564,10 +563,10 @@ void attend_split(const Args<T>& a) {
         constexpr Ask kInOrder = kLeaveToHardware<T, G> ? Ask::nothing : Ask::into_l1;
         if (kLeaveToHardware<T, G> && a.table == nullptr)
           attend_piece<Heads<F, T, G, H, kInOrder>>(a, item, chunk, chunks);
-        else if (a.l1_bytes > kEightWays)
-          attend_piece<Heads<F, T, G, H, Ask::into_l1>>(a, item, chunk, chunks);
-        else
+        else if (a.reading == Reading::into_l2)
           attend_piece<Heads<F, T, G, H, Ask::into_l2>>(a, item, chunk, chunks);
+        else
+          attend_piece<Heads<F, T, G, H, Ask::into_l1>>(a, item, chunk, chunks);
       };
       take_pieces(a.shares, a.threads, omp_get_thread_num(), own_pieces, work);
       if (chunks > 1) {

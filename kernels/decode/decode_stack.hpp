@@ -51,7 +51,7 @@ class Stack {
   };
 
   Stack(const Shape& s, const Calls<W, C>& calls, const Caches& caches, int threads)
-      : shape_(s), calls_(calls), threads_(threads), l1_bytes_(caches.l1d) {
+      : shape_(s), calls_(calls), threads_(threads), reading_(reading_of(caches)) {
     std::int64_t workspace = 0;
     for (const Stage stage : {kQkv, kOut, kMlpUp, kMlpDown, kHead}) {
       matmul::Plan& plan = plans_[stage];
@@ -315,13 +315,13 @@ class Stack {
                    .scratch = scratch_.data(),
                    .shares = shares_.data(),
                    .threads = threads_,
-                   .l1_bytes = l1_bytes_});
+                   .reading = reading_});
   }
 
   Shape shape_;
   Calls<W, C> calls_;
   int threads_;
-  std::int64_t l1_bytes_;
+  Reading reading_;
   std::array<matmul::Plan, kStages> plans_;
   Buffer<std::byte> workspace_;
   std::vector<Layer> layers_;

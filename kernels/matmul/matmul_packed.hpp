@@ -73,12 +73,14 @@ struct Packed {
     /// are asked for. A Xeon with AMX, whose memory takes 400 ns, gains 37 % (fp32) to 75 % (bf16)
     /// at M = 8, cold, by 4 KB; one core of Zen 4 by 6 KB 5 to 16 % over 4 KB, and at M = 1, with
     /// four panels side by side, by 1 KB 20 % over 2 KB; four cores at M = 2 by 1 KB 2 to 12 % over
-    /// 6, at M = 8 12 to 33 % less. They are told apart by the size of L1.
+    /// 6, at M = 8 12 to 33 % less; Zen 5 at M = 1 by 8 KB 0 to 4 % over 4 KB, at M = 8 6 % less to
+    /// 5 % more.
     std::int64_t far = 0;
     /// Panels of Y at a time where X is one row. Streams in several pages at once keep more of DRAM
     /// busy: one core of Zen 3 reads a third more in four than in one. On Zen 4, whose hardware
     /// finds them itself, two are up to 10 % (four cores, bf16 and int8) faster than four, of fp32
-    /// on one core 4 % slower; one is as fast as two.
+    /// on one core 4 % slower; one is as fast as two. Zen 5 is 3 to 12 % faster with one than with
+    /// four, two are between.
     std::int64_t side = 1;
 
     /// Blocks of K of about equal size, none of which is longer than `most` steps.
@@ -127,8 +129,15 @@ struct Packed {
     // What is packed at a time stays in half of L3.
     const std::int64_t block_bytes = l.panels * x_bytes + (prepacked ? 0 : l.columns * y_bytes);
     l.pass = lesser(l.k_blocks, greater(1, l3 / 2 / block_bytes));
-    if (s.m == 1) l.side = l1 > 32 << 10 ? 4 : 2;
-    l.far = l1 > 32 << 10 ? (s.m == 1 ? 2048 : 4096) : (s.m * kParts <= 2 ? 1024 : 6144);
+    const auto by_reading = [&](std::int64_t streams, std::int64_t into_l2, std::int64_t in_order) {
+      const Reading reading = reading_of(c);
+      return reading == Reading::streams   ? streams
+             : reading == Reading::into_l2 ? into_l2
+                                           : in_order;
+    };
+    if (s.m == 1) l.side = by_reading(4, 2, 1);
+    l.far = s.m == 1 ? by_reading(2048, 1024, 8192)
+                     : by_reading(4096, s.m * kParts <= 2 ? 1024 : 6144, 4096);
     // Rows stream through weights that were packed before.
     l.streams =
         prepacked && l.y_far && (l.panels == 1 || l.panels * x_bytes * l.k_blocks <= l2 * 3 / 4);

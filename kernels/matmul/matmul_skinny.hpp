@@ -47,13 +47,24 @@ struct Skinny {
   static constexpr int kDepth = E::kGroup > 1 ? 4 : sizeof(typename E::V) == 64 ? 8 : 6;
   static constexpr std::int64_t kRows = kDepth * E::kGroup;
   static constexpr std::int64_t kLine = 64;
+  /// Row by row: one row of X, where a group is a row or takes little to weave. Of bytes, kShort
+  /// groups at a time save loads and stores of sums, and rows are to be short, so that L1 holds the
+  /// next ones. One core of Zen 5 reads fp32 at 39 GB/s so, bf16 at 40, int8 at 37 (31, 32, 34 by
+  /// visits asked for 512 bytes before, 30, 29, 35 by 2 KB into L2), two at 72, 68 and 58 (61, 62,
+  /// 58), or at 47 to 50 of the 50 that they had at other times (36 to 39). 4 or 16 KB before, or
+  /// into L2: 0.9 to 1.0 times as fast; long rows of bytes in segments of 4 KB: 0.87 to 1.2.
+  static constexpr bool kRowByRow = E::kGroup == 1 || E::kGroup * sizeof(Y) <= 2;
+  static constexpr std::int64_t kRowAhead = 8192;
+  static constexpr std::int64_t kShortRow = 4096;
+  static constexpr int kShort = sizeof(Y) > 1 ? 1 : kDepth % 4 == 0 ? 4 / E::kGroup : 3;
 
   /// How lines are asked for before they are loaded.
   enum class Asking {
     kNone,
-    kAhead,   ///< a strip's at once, some columns before their turn
-    kPaced,   ///< so, but each with a pause behind, as a strip's lines are loaded
-    kInOrder  ///< a visit before, in the order of memory, spread over the rows of sums
+    kAhead,    ///< a strip's at once, some columns before their turn
+    kPaced,    ///< so, but each with a pause behind, as a strip's lines are loaded
+    kInOrder,  ///< a visit before, in the order of memory, spread over the rows of sums
+    kRowByRow  ///< into L1, some of a visit's groups after the others, see kRowAhead
   };
 
   struct Layout {
@@ -69,12 +80,12 @@ struct Skinny {
     /// bytes, with fewer rows or smaller tasks less. An L1 of 32 KB does not keep so many: four
     /// cores of Zen 4 are 1 % (fp32), 11 % (bf16) and 19 % (int8) faster at M = 1 by 2048 bytes
     /// into L2, and 16, 6 and 7 % at M = 8; by 1024 less, by 3072 or 4096 no faster.
-    bool into_l2;
+    Reading reading;
     std::int64_t ahead;
     Asking asking;
   };
 
-  /// The lines of a visit, asked for into L2 in the order of memory.
+  /// The lines of a visit, asked for in the order of memory. `kLevel` as of __builtin_prefetch().
   struct Lines {
     const std::byte *at, *row_end;
     std::int64_t width, apart;  ///< bytes of a row; from one to the next
@@ -83,8 +94,9 @@ struct Skinny {
       const std::int64_t wide = columns * std::int64_t{sizeof(Y)};
       return {at, at + wide, wide, ldy * std::int64_t{sizeof(Y)}};
     }
+    template <int kLevel>
     void ask() {
-      __builtin_prefetch(at, 0, 2);
+      __builtin_prefetch(at, 0, kLevel);
       at += kLine;
       if (at < row_end) return;
       at += apart - width;
@@ -145,8 +157,9 @@ struct Skinny {
     l.buffers = lesser(plan.threads, l.parts);
     l.x_bytes = round_up(round_up(s.k, kRows) * l.rows * std::int64_t{sizeof(Xp)}, 4096);
     l.sums = round_up(l.rows * l.segment * l.segments, 4096 / std::int64_t{sizeof(Kept)});
-    l.into_l2 = plan.caches.l1d <= 32 << 10;
-    l.ahead = (l.into_l2 ? 2048 : 512) / std::int64_t{sizeof(Y)};
+    l.reading = reading_of(plan.caches);
+    const bool wide = l.reading == Reading::in_order && sizeof(Y) >= 4;
+    l.ahead = (l.reading == Reading::into_l2 ? 2048 : wide ? 1024 : 512) / std::int64_t{sizeof(Y)};
     l.asking = asking(l);
     return l;
   }
@@ -217,7 +230,11 @@ struct Skinny {
   /// 1.05; all at M = 32 0.98 (four cores) to 1.09; with fewer rows 0.9 to 0.99. With 256-bit
   /// vectors 0.87 to 1.01.
   static Asking asking(const Layout& l) {
-    if (!l.into_l2) return sizeof(Y) >= 4 && l.s.m <= 2 ? Asking::kPaced : Asking::kAhead;
+    if (kRowByRow && l.reading == Reading::in_order && l.rows == 1 &&
+        (kShort == 1 || l.s.n <= kShortRow))
+      return Asking::kRowByRow;
+    if (l.reading != Reading::into_l2)
+      return sizeof(Y) >= 4 && l.s.m <= 2 ? Asking::kPaced : Asking::kAhead;
     const std::int64_t enough = sizeof(Y) == 1 ? 2 : 4 * std::int64_t{sizeof(Y)};
     return sizeof(typename E::V) == 64 && l.rows >= enough ? Asking::kInOrder : Asking::kAhead;
   }
@@ -246,7 +263,7 @@ struct Skinny {
     std::int64_t asks = kAsking == Asking::kInOrder ? kStripLines : 0;
     const std::int64_t asks_a_row = kAsking == Asking::kInOrder ? blocks_of(asks, l.rows) : 0;
     for (std::int64_t row = 0; row < l.rows; ++row) {
-      for (std::int64_t i = lesser(asks_a_row, asks); i > 0; --i, --asks) lines.ask();
+      for (std::int64_t i = lesser(asks_a_row, asks); i > 0; --i, --asks) lines.template ask<2>();
       typename E::V acc[E::kVectors];
       Kept* at = sums + row * kNr;
 #pragma GCC unroll 4
@@ -272,6 +289,31 @@ struct Skinny {
         __builtin_prefetch(reinterpret_cast<const std::byte*>(y + i * ldy) + at, 0, kLevel);
   }
 
+  /// A visit, `Depth` groups at a time. Asks for the next ones in the order of memory or, one at a
+  /// time, kRowAhead bytes on.
+  template <int Depth>
+  static void row_by_row(const Layout& l, const Xp* x, const Y* y, std::int64_t whole, bool add,
+                         Kept* sums) noexcept {
+    constexpr std::int64_t kGroups = Depth * E::kGroup, kLineEntries = kLine / sizeof(Y);
+    constexpr std::int64_t kAhead = kRowAhead / std::int64_t{sizeof(Y)};
+    Lines none{};
+    for (std::int64_t d = 0; d < kDepth; d += Depth, x += kGroups, add = true) {
+      Lines next = Lines::of(y + kGroups * l.s.n, whole, l.s.n);
+      for (std::int64_t j = 0; j < whole; j += kNr) {
+        if constexpr (Depth > 1) {
+          for (std::int64_t line = 0; line < kGroups * kNr / kLineEntries; ++line)
+            next.template ask<3>();
+        } else if (j % kLineEntries == 0) {
+          for (std::int64_t i = 0; i < kGroups; ++i)
+            for (std::int64_t at = 0; at < kNr; at += kLineEntries)
+              __builtin_prefetch(y + i * l.s.n + j + kAhead + at, 0, 3);
+        }
+        strip<Depth, Asking::kNone>(l, x, y + j, l.s.n, nullptr, none, add, sums + j * l.rows);
+      }
+      y += kGroups * l.s.n;
+    }
+  }
+
   template <Asking kAsking>
   static void task(const Layout& l, const Xp* x, const Y* y, std::int64_t column,
                    std::int64_t begin, std::int64_t end, bool more, Kept* sums) noexcept {
@@ -283,7 +325,10 @@ struct Skinny {
       const bool add = more || k > begin, more_visits = k + 2 * kRows <= l.s.k;
       Lines lines = Lines::of(yk + (more_visits ? kRows * l.s.n : 0), whole, l.s.n);
       std::int64_t j = 0;
-      if (k + kRows <= l.s.k)
+      if (kAsking == Asking::kRowByRow && k + kRows <= l.s.k) {
+        row_by_row<kShort>(l, xk, yk, whole, add, sums);
+        j = whole;
+      } else if (k + kRows <= l.s.k)
         for (; j < whole; j += kNr) {
           Kept* const to = sums + j * l.rows;
           if constexpr (kAsking == Asking::kInOrder) {
@@ -297,7 +342,7 @@ struct Skinny {
             strip<kDepth, kAsking>(l, xk, yk + j, l.s.n, ahead, lines, add, to);
             continue;
           }
-          if (asks && l.into_l2)
+          if (asks && l.reading == Reading::into_l2)
             prefetch<2>(ahead, l.s.n);
           else if (asks)
             prefetch<3>(ahead, l.s.n);
@@ -376,6 +421,10 @@ struct Skinny {
         const std::int64_t column = segment * l.segment;
         const std::int64_t end = lesser((p + 1) * l.part, l.s.k);
         Kept* const sums = all_sums + mine[segment] * l.sums + column * l.rows;
+        if constexpr (kRowByRow) {
+          if (l.asking == Asking::kRowByRow)
+            return task<Asking::kRowByRow>(l, xp, y, column, p * l.part, end, more, sums);
+        }
         if (l.asking == Asking::kInOrder)
           task<Asking::kInOrder>(l, xp, y, column, p * l.part, end, more, sums);
         else if (l.asking == Asking::kPaced)

@@ -304,18 +304,6 @@ TEST(AttentionVerify, AcceptsARightKernel) {
         EXPECT_EQ(verdict<Defect::none>(dtype, context, layout), "");
 }
 
-TEST(AttentionVerify, KernelsAreAlsoRightWithALargerL1) {
-  Caches caches = kCaches;
-  caches.l1d = 48 << 10;  // they read the cache by other streams then
-  for (const KernelInfo* info : attention_kernels()) {
-    const Operation& operation = operation_of(*info);
-    for (const Case& c : operation.test_cases()) {
-      if (!operation.supports(*info, c)) continue;
-      EXPECT_EQ(operation.bind(*info, c, caches)->verify(), "") << info->variant << " " << c.name();
-    }
-  }
-}
-
 TEST(AttentionVerify, CatchesWrongKernels) {
   for (const char* dtype : {"f32", "bf16", "s8"})
     for (const char* layout : {"contiguous", "paged"})

@@ -92,6 +92,14 @@ TEST(MatmulTraffic, FollowsTheTilesOfEachLevel) {
   EXPECT_TRUE(std::isnan(tile_traffic({.m = 1, .n = 1, .k = 1}, {4, 4, 4}, {}).l2));
 }
 
+TEST(Reading, FollowsFromL1AndTheMaker) {
+  constexpr std::int64_t kSmall = 32 << 10, kLarger = 48 << 10;
+  static_assert(reading_of({}) == Reading::into_l2);
+  static_assert(reading_of({.l1d = kSmall, .maker = Maker::amd}) == Reading::into_l2);
+  static_assert(reading_of({.l1d = kLarger}) == Reading::streams);
+  static_assert(reading_of({.l1d = kLarger, .maker = Maker::amd}) == Reading::in_order);
+}
+
 TEST(MatmulTraffic, NothingBehindTheLevelThatHoldsTheSet) {
   const KernelInfo info{"matmul", "blocked", Need::none, Threads::any, "", &blocked};
   // 3 * 64 * 64 * 4 = 48 KiB: beyond L1, within L2.
