@@ -113,17 +113,17 @@ float dot_bf16_native(const bf16* x, const bf16* y, std::int64_t n) {
 }
 
 /// Lanes of 32 bits are widened to 64 before all chains together have done kMaxSteps.
-template <class I, class How = Plain>
+template <class I, class How = Plain, int kChains = 4>
 std::int64_t dot_s8(const std::int8_t* x, const std::int8_t* y, std::int64_t n) {
-  constexpr int kChains = 4, kStep = kChains * I::kWidth, kRun = kStep * (I::kMaxSteps / kChains);
+  constexpr int kStep = kChains * I::kWidth, kRun = kStep * (I::kMaxSteps / kChains);
   std::int64_t total = 0, i = 0;
   while (i + kStep <= n) {
     const std::int64_t end = i + (n - i < kRun ? (n - i) / kStep * kStep : kRun);
     typename I::V acc[kChains];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int c = 0; c < kChains; ++c) acc[c] = I::zero();
     i = walk<How, kStep>(i, end, [&](std::int64_t at) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int c = 0; c < kChains; ++c) {
         const std::int8_t *xs = x + at + c * I::kWidth, *ys = y + at + c * I::kWidth;
         ask<How, I::kWidth>(c, xs, ys);

@@ -24,8 +24,10 @@ struct Avx512Vnni {
       const __m512i top = _mm512_set1_epi8(-128);
       __m512i b = _mm512_loadu_si512(y);
       opaque(b);  // or GCC loads it twice, as a memory operand
-      return {_mm512_dpbusd_epi32(acc.shifted, _mm512_xor_si512(_mm512_loadu_si512(x), top), b),
-              _mm512_dpbusd_epi32(acc.excess, top, b)};
+      acc = {_mm512_dpbusd_epi32(acc.shifted, _mm512_xor_si512(_mm512_loadu_si512(x), top), b),
+             _mm512_dpbusd_epi32(acc.excess, top, b)};
+      opaque(acc.shifted), opaque(acc.excess);  // or GCC moves sums from register to register
+      return acc;
     }
     static V add(V a, V b) {
       return {Avx512::S8::add(a.shifted, b.shifted), Avx512::S8::add(a.excess, b.excess)};
