@@ -53,10 +53,10 @@ struct Skinny {
   /// visits asked for 512 bytes before, 30, 29, 35 by 2 KB into L2), two at 72, 68 and 58 (61, 62,
   /// 58), or at 47 to 50 of the 50 that they had at other times (36 to 39). 4 or 16 KB before, or
   /// into L2: 0.9 to 1.0 times as fast; long rows of bytes in segments of 4 KB: 0.87 to 1.2.
-  static constexpr bool kRowByRow = E::kGroup == 1 || E::kGroup * sizeof(Y) <= 2;
   static constexpr std::int64_t kRowAhead = 8192;
   static constexpr std::int64_t kShortRow = 4096;
-  static constexpr int kShort = sizeof(Y) > 1 ? 1 : kDepth % 4 == 0 ? 4 / E::kGroup : 3;
+  static constexpr int kShort = sizeof(Y) == 1 && kDepth % 4 == 0 ? 4 / E::kGroup : 1;
+  static constexpr bool kRowByRow = sizeof(Y) > 1 ? E::kGroup == 1 : kShort > 1;
 
   /// How lines are asked for before they are loaded.
   enum class Asking {
