@@ -50,9 +50,10 @@ struct Skinny {
   /// Row by row: one row of X, where a group is a row or takes little to weave. Of bytes, kShort
   /// groups at a time save loads and stores of sums, and rows are to be short, so that L1 holds the
   /// next ones. One core of Zen 5 reads fp32 at 39 GB/s so, bf16 at 40, int8 at 37 (31, 32, 34 by
-  /// visits asked for 512 bytes before, 30, 29, 35 by 2 KB into L2), two at 72, 68 and 58 (61, 62,
-  /// 58), or at 47 to 50 of the 50 that they had at other times (36 to 39). 4 or 16 KB before, or
-  /// into L2: 0.9 to 1.0 times as fast; long rows of bytes in segments of 4 KB: 0.87 to 1.2.
+  /// visits asked for 512 bytes before, 30, 29, 35 by 2 KB into L2), two at 72, 68 and 54 to 58
+  /// (61, 62, 58; 61, 57, 65), or at 47 to 50 of the 50 that they had at other times (36 to 39). 4
+  /// or 16 KB before, or into L2: 0.9 to 1.0 times as fast; long rows of bytes in segments of 4 KB:
+  /// 0.87 to 1.2.
   static constexpr std::int64_t kRowAhead = 8192;
   static constexpr std::int64_t kShortRow = 4096;
   static constexpr int kShort = sizeof(Y) == 1 && kDepth % 4 == 0 ? 4 / E::kGroup : 1;
@@ -79,7 +80,9 @@ struct Skinny {
     /// AMX gains 10 % in fp32 to 18 % in int8 at M = 1; by a whole visit 5 to 8 %, by 256 or 1024
     /// bytes, with fewer rows or smaller tasks less. An L1 of 32 KB does not keep so many: four
     /// cores of Zen 4 are 1 % (fp32), 11 % (bf16) and 19 % (int8) faster at M = 1 by 2048 bytes
-    /// into L2, and 16, 6 and 7 % at M = 8; by 1024 less, by 3072 or 4096 no faster.
+    /// into L2, and 16, 6 and 7 % at M = 8; by 1024 less, by 3072 or 4096 no faster. Zen 5 by 512
+    /// into L1 like the Xeon, at M = 8 and 32 1.03 to 1.35 times as fast as in order into L2; fp32
+    /// by 1024 1.04 to 1.06 times at M = 8.
     Reading reading;
     std::int64_t ahead;
     Asking asking;
