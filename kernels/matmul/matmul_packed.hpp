@@ -360,29 +360,33 @@ struct Packed {
     std::int64_t chunks_, lines_, lines_a_chunk_;
   };
 
+  struct Nothing {
+    static Ahead piece() { return {}; }
+  };
+
   /// The row panels [row_begin, row_end) of one K block of X on panel p of Y.
   template <class Next, class Beside>
   static void multiply_panel(const Layout& l, std::int64_t block, const Xp* x, const Yp* y,
                              std::int64_t row_begin, std::int64_t row_end, std::int64_t p,
-                             const float* scales, Z* z, Next& next, Beside beside) noexcept {
+                             const float* scales, Z* z, Next& next, Beside& beside) noexcept {
     const std::int64_t groups = blocks_of(l.depth(block), E::kGroup);
     const std::int64_t column = p * kNr, width = lesser(kNr, l.s.n - column);
     for (std::int64_t q = row_begin; q < row_end; ++q) {
       const std::int64_t row = l.row(q);
       pick_tile<E, E::kRows>(l.row(q + 1) - row)(
           groups, x + q * l.x_panel, y, 0, z + row * l.s.n + column, l.s.n, width, block > 0,
-          scales != nullptr ? scales + column : nullptr, next.piece(), beside());
+          scales != nullptr ? scales + column : nullptr, next.piece(), beside.piece());
     }
   }
 
   /// One K block of one task: `y` are its column panels' packed data, `panel` elements apart.
   /// `next` is where the next block's data for these columns begin, null at the last block. Every
-  /// tile asks for what beside() says, too.
+  /// tile asks for a piece of `beside`, too.
   template <class Beside>
   static void compute(const Layout& l, std::int64_t block, const Xp* x, const Yp* y,
                       std::int64_t panel, const Yp* next, std::int64_t row_begin,
                       std::int64_t row_end, std::int64_t column_begin, std::int64_t column_end,
-                      const float* scales, Z* z, Beside beside) noexcept {
+                      const float* scales, Z* z, Beside& beside) noexcept {
     // In L2 and read once, lines come without: asking costs up to 13 %.
     const bool near = !l.y_far && row_end - row_begin == 1;
     for (std::int64_t p = column_begin; p < column_end; ++p, y += panel) {
@@ -501,40 +505,42 @@ struct Packed {
           pack_x(x + l.row(b) * l.s.k + block * l.kc, l.s.k, l.row(b + 1) - l.row(b),
                  l.depth(block), x_panels + (b - a) * l.x_panel);
         NextRows rows = a_end < q_end
-                            ? NextRows(l, x, block, a_end, lesser(a_end + l.x_part, q_end))
-                            : NextRows(l, x, block + 1, q, lesser(q + l.x_part, q_end));
+                            ? NextRows(l, x, block, a_end, lesser(a_end + l.x_part, q_end), chunks)
+                            : NextRows(l, x, block + 1, q, lesser(q + l.x_part, q_end), chunks);
         const Xp* const from = x_panels - a * l.x_panel;
         if (a == q && prepacked == nullptr)
           pack_and_multiply(l, block, from, y + block * l.kc * l.s.n, a, a_end, p, p_end, scales, z,
                             rows, y_panels);
         else
           compute(l, block, from, panels, prepacked == nullptr ? l.y_panel : l.column(), nullptr, a,
-                  a_end, p, p_end, scales, z, [&] { return rows.row(chunks); });
+                  a_end, p, p_end, scales, z, rows);
       }
     }
   }
 
-  /// The rows of X that are packed next come to L2, one in each tile before.
+  /// The rows of X that are packed next come to L2, one in each tile of `chunks` chunks before.
   class NextRows {
    public:
     /// Of panels [begin, end); none behind the last block.
-    NextRows(const Layout& l, const X* x, std::int64_t block, std::int64_t begin, std::int64_t end)
+    NextRows(const Layout& l, const X* x, std::int64_t block, std::int64_t begin, std::int64_t end,
+             std::int64_t chunks)
         : at_(reinterpret_cast<const std::byte*>(x + l.row(begin) * l.s.k + block * l.kc)),
           apart_(l.s.k * std::int64_t{sizeof(X)}),
           rows_(block < l.k_blocks ? l.row(end) - l.row(begin) : 0),
-          lines_(blocks_of(l.depth(block) * std::int64_t{sizeof(X)}, kLine)) {}
+          lines_a_chunk_(
+              blocks_of(blocks_of(l.depth(block) * std::int64_t{sizeof(X)}, kLine), chunks)) {}
 
-    Ahead row(std::int64_t chunks) {
+    Ahead piece() {
       if (rows_ <= 0) return {};
       const std::byte* const at = at_;
       at_ += apart_;
       --rows_;
-      return {.at = at, .rows = blocks_of(lines_, chunks)};
+      return {.at = at, .rows = lines_a_chunk_};
     }
 
    private:
     const std::byte* at_;
-    std::int64_t apart_, rows_, lines_;
+    std::int64_t apart_, rows_, lines_a_chunk_;
   };
 
   /// compute() of rows of Y that are packed to `y_panels` on the way.
@@ -542,7 +548,7 @@ struct Packed {
                                 std::int64_t row_begin, std::int64_t row_end, std::int64_t begin,
                                 std::int64_t end, const float* scales, Z* z, NextRows& rows,
                                 Yp* y_panels) noexcept {
-    const std::int64_t depth = l.depth(block), chunks = greater(1, depth / E::kChunk);
+    const std::int64_t depth = l.depth(block);
     for (std::int64_t p = begin; p < end; p += kAtOnce, y_panels += kAtOnce * l.y_panel) {
       const std::int64_t p_end = lesser(p + kAtOnce, end);
       pack_y(l, y, depth, p, p_end, y_panels, l.y_panel);
@@ -550,7 +556,7 @@ struct Packed {
                      lesser(kAtOnce, end - p_end), (p_end - p) * (row_end - row_begin));
       for (std::int64_t i = p; i < p_end; ++i)
         multiply_panel(l, block, x, y_panels + (i - p) * l.y_panel, row_begin, row_end, i, scales,
-                       z, next, [&] { return rows.row(chunks); });
+                       z, next, rows);
     }
   }
 
@@ -639,6 +645,7 @@ struct Packed {
     if (l.streams) return multiply_streams(plan, l, x, prepacked, scales, z);
     Xp* x_panels = static_cast<Xp*>(plan.workspace);
     Yp* y_panels = reinterpret_cast<Yp*>(static_cast<std::byte*>(plan.workspace) + x_bytes(l));
+    Nothing nothing;
     const std::int64_t row_tasks = blocks_of(l.panels, l.mc),
                        column_tasks = blocks_of(l.columns, l.nc);
 #pragma omp parallel num_threads(plan.threads)
@@ -672,7 +679,7 @@ struct Packed {
             compute(l, block, x_panels + (block - first) * l.panels * l.x_panel, panels,
                     prepacked == nullptr ? l.y_panel : l.column(),
                     block + 1 < last ? panels + further : nullptr, q, q_end, p, p_end, scales, z,
-                    [] { return Ahead{}; });
+                    nothing);
           }
         }
         if (last < l.k_blocks) {

@@ -307,9 +307,9 @@ struct Skinny {
           for (std::int64_t line = 0; line < kGroups * kNr / kLineEntries; ++line)
             next.template ask<3>();
         } else if (j % kLineEntries == 0) {
-          for (std::int64_t i = 0; i < kGroups; ++i)
-            for (std::int64_t at = 0; at < kNr; at += kLineEntries)
-              __builtin_prefetch(y + i * l.s.n + j + kAhead + at, 0, 3);
+          static_assert(E::kGroup == 1, "or each of its rows needs requests of its own");
+          for (std::int64_t at = 0; at < kNr; at += kLineEntries)
+            __builtin_prefetch(y + j + kAhead + at, 0, 3);
         }
         strip<Depth, Asking::kNone>(l, x, y + j, l.s.n, nullptr, none, add, sums + j * l.rows);
       }
@@ -328,9 +328,11 @@ struct Skinny {
       const bool add = more || k > begin, more_visits = k + 2 * kRows <= l.s.k;
       Lines lines = Lines::of(yk + (more_visits ? kRows * l.s.n : 0), whole, l.s.n);
       std::int64_t j = 0;
-      if (kAsking == Asking::kRowByRow && k + kRows <= l.s.k) {
-        row_by_row<kShort>(l, xk, yk, whole, add, sums);
-        j = whole;
+      if constexpr (kAsking == Asking::kRowByRow) {
+        if (k + kRows <= l.s.k) {
+          row_by_row<kShort>(l, xk, yk, whole, add, sums);
+          j = whole;
+        }
       } else if (k + kRows <= l.s.k)
         for (; j < whole; j += kNr) {
           Kept* const to = sums + j * l.rows;
