@@ -63,11 +63,6 @@ void from_positions(const float* __restrict in, float factor, float* __restrict 
 constexpr int lesser(int a, int b) { return a < b ? a : b; }
 constexpr int greater(int a, int b) { return a > b ? a : b; }
 
-/// Tokens of a block: its K and V take 8 KB, so that the next block finds room beside it in L1.
-template <class T, int H>
-constexpr int kBlockTokens = greater(16,
-                                     lesser(64, 8 * 1024 / (2 * H * static_cast<int>(sizeof(T)))));
-
 /// Where the next block of the cache is asked for while this one is worked on. Into L1, two blocks
 /// of four streams take up to eight lines of a set, and an L1 of eight ways (32 KB) drops what it
 /// has asked for: on four cores of Zen 4, cold, into L2 by two streams is 1.4 to 1.9 times as fast
@@ -75,25 +70,38 @@ constexpr int kBlockTokens = greater(16,
 /// two. Where pages of 16 tokens lie at random four are better: two cores, 1.05 to 1.15 (bf16),
 /// 0.97 to 1.12 (int8), 1.00 to 1.04 times as fast (fp32), one core 0.98 to 1.07; one is 0.77 to
 /// 0.94. In order four are 0.91 to 1.10, on one core 0.84 to 1.07. A Xeon with 48 KB is up to a
-/// fifth slower with L2. Zen 5 follows one stream in the order of memory best, two if nothing is
-/// asked for: into L1 fp32 is 1.07 to 1.27 times as fast as by two streams into L2, int8 1.09 to
-/// 1.13, bf16 0.94 to 1.05; on pages four streams into L1 are. Scores made before the values of the
-/// block before, so that neither waits for weights, gained nothing there (0.92 to 1.03).
-enum class Ask { nothing, into_l1, into_l2 };
+/// fifth slower with L2.
+///
+/// In the order of memory: one stream into L1, of which few rows are open at a time, for Zen 5. To
+/// two streams into L2 fp32 is 1.07 to 1.27, int8 1.09 to 1.13, bf16 0.94 to 1.05 times as fast.
+/// Scores made before the values of the block before, so that neither waits for weights, gained
+/// nothing there (0.92 to 1.03), nor did requests spread evenly over scores, weights and values
+/// (int8, 0.87 to 1.09), or a distance in bytes instead of a block (0.58 to 1.05).
+enum class Ask { nothing, into_l1, into_l2, in_order };
+
+/// Tokens of a block: its K and V take 8 KB, so that the next block finds room beside it in L1. In
+/// order fp32 has no more either, in groups of 4 1.22 times as fast on one core of Zen 5 and 1.09
+/// on two as with 16 KB, in others 0.98 to 1.07; int8 with 4 KB is 0.8 to 1.1 times as fast.
+template <class T, int H, Ask kAsk = Ask::nothing>
+constexpr int kBlockTokens = greater(kAsk == Ask::in_order && std::is_same_v<T, float> ? 8 : 16,
+                                     lesser(64, 8 * 1024 / (2 * H * static_cast<int>(sizeof(T)))));
 
 /// `G` query heads (a power of two up to 8) on one kv head of `H` dimensions, `kBlock` tokens at a
 /// time, of which `kRun` lie one after the other.
-template <class F, class T, int G, int H, Ask kAsk, int kBlock = kBlockTokens<T, H>, int kRun = 1>
+template <class F, class T, int G, int H, Ask kAsk, int kBlock = kBlockTokens<T, H, kAsk>,
+          int kRun = 1>
 class Group {
  protected:
   using V = typename F::V;
   static constexpr int kWidth = F::kWidth, kPair = 2 * kWidth;
   static constexpr int kHeads = lesser(G, 4);              ///< heads of a register tile
   static constexpr bool kManyRegisters = sizeof(V) == 64;  ///< 32 of them
-  /// Tokens of a score tile of four heads, and of any. Tried and left: three of bf16, whose halves
-  /// then come one after the other (a third slower on Zen 3).
+  /// Tokens of a score tile of four heads, of fewer, and of any. Tried and left: three of bf16,
+  /// whose halves then come one after the other (a third slower on Zen 3). Of one head eight rows
+  /// open at a time leave bf16 on Zen 5 0.87 to 0.97 times as fast as four.
   static constexpr int kOfFour = !std::is_same_v<T, float> ? 2 : kManyRegisters ? 1 : 3;
-  static constexpr int kTokens = kHeads < 4 ? 8 / kHeads : kOfFour;
+  static constexpr int kOfFewer = (kAsk == Ask::in_order ? 4 : 8) / kHeads;
+  static constexpr int kTokens = kHeads < 4 ? kOfFewer : kOfFour;
   /// Heads and vector pairs of a value tile. Where registers allow it the pairs are a whole row, so
   /// that rows are read one after the other: bf16 on Zen 5, cold, 1.04 to 1.07 times as fast on one
   /// core, 1.01 to 1.12 on two; groups of 8 0.97, fp32 0.89 to 0.94.
@@ -114,7 +122,8 @@ class Group {
   static constexpr bool kInlined = kManyRegisters;
   static constexpr bool kScaled = std::is_same_v<T, std::int8_t>;
   static constexpr int kLine = 64 / static_cast<int>(sizeof(T));  ///< elements of a line of cache
-  static_assert(kBlock * G % kLanes == 0 && H % (kPairs * kPair) == 0);
+  static constexpr int kScalesOfLine = 64 / sizeof(float);
+  static_assert(H % (kPairs * kPair) == 0);
 
  public:
   /// `q`: `heads` <= G rows; the rest of the group is padding. Scores come out in base 2.
@@ -152,7 +161,7 @@ class Group {
   }
 
  protected:
-  /// attend() with the scores() and values() of a class derived from this one.
+  /// attend() with the scores(), weights() and values() of a class derived from this one.
   template <class Steps>
   void attend_with(Steps& steps, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
                    std::int64_t end) {
@@ -167,7 +176,7 @@ class Group {
         rows[now ^ 1][i] = a_.table == nullptr ? first[i] + end - begin : rows[now][0];
       next_rows_ = rows[now ^ 1];
       steps.scores(rows[now], count);
-      weights(rows[now], count, steps);
+      steps.weights(rows[now], count, steps);
       steps.values(rows[now], count);
       count = next;
     }
@@ -175,9 +184,10 @@ class Group {
 
   /// Parts of the cache read side by side, at most kMostStreams.
   static int streams(const Args<T>& a) {
+    if (kAsk == Ask::in_order) return 1;
     if (a.table != nullptr) return kMostStreams;
-    if (a.reading == Reading::in_order) return lesser(kAsks ? 1 : 2, kMostStreams);
-    return kAsk == Ask::into_l2 ? lesser(2, kMostStreams) : kMostStreams;
+    const bool two = kAsk == Ask::into_l2 || a.reading == Reading::in_order;
+    return two ? lesser(2, kMostStreams) : kMostStreams;
   }
 
   /// The rows of the pool that hold the tokens [begin, end): as many whole blocks as there are, of
@@ -190,6 +200,7 @@ class Group {
           first_page_(b * a.sequence_pages),
           kv_head_(kv_head),
           left_(end - begin),
+          last_page_((end - 1) / a.page_tokens),
           count_(streams(a)) {
       const std::int64_t part = left_ / kBlock * (kBlock / count_);
       for (int i = 0; i < count_; ++i) {
@@ -217,13 +228,33 @@ class Group {
     };
     /// The stream's next `count` tokens, with `gap` places left out behind every run.
     void take(Stream& stream, std::int64_t* rows, int count, int gap) {
+      if (gap == 0 && stream.in + count <= a_.page_tokens) {
+        for (int i = 0; i < count; ++i) rows[i] = stream.row + stream.in + i;
+        stream.in += count;
+        return;
+      }
       Stream s = stream;
       for (int i = 0; i < count; ++i, ++rows) {
-        if (s.in == a_.page_tokens) s = {row_of(s.page + 1), s.page + 1, 0};
+        if (s.in == a_.page_tokens) s = enter(s.page + 1);
         if (i > 0 && i % kRun == 0) rows += gap;
         *rows = s.row + s.in++;
       }
       stream = s;
+    }
+    /// Begins a page. With one stream the third after it is asked for, where it begins: its address
+    /// takes as long to translate as a line to come (pages of 16 tokens at random on Zen 5: one
+    /// core 1.10 (fp32) to 1.28 times as fast as four streams without, two 0.97 to 1.06).
+    Stream enter(std::int64_t page) const {
+      if constexpr (kAsk == Ask::in_order) {
+        const std::int64_t row = row_of(page + 3 < last_page_ ? page + 3 : last_page_);
+        prefetch<2 * kLine>(a_.k + row * H);
+        prefetch<2 * kLine>(a_.v + row * H);
+        if constexpr (kScaled) {
+          __builtin_prefetch(a_.k_scale + row);
+          __builtin_prefetch(a_.v_scale + row);
+        }
+      }
+      return {row_of(page), page, 0};
     }
     std::int64_t row_of(std::int64_t page) const {
       const std::int64_t at = first_page_ + page;
@@ -231,7 +262,7 @@ class Group {
     }
 
     const Args<T>& a_;
-    std::int64_t first_page_, kv_head_, left_;
+    std::int64_t first_page_, kv_head_, left_, last_page_;
     int count_;  ///< of streams
     Stream streams_[kMostStreams];
   };
@@ -263,9 +294,11 @@ class Group {
     }
   }
   void prefetch_scales(const float* scales, int count) const {
-    if constexpr (kAsks && kScaled)
-      for (int i = 0; i < lesser(streams_ * kRun, count); i += kRun)
-        __builtin_prefetch(scales + next_rows_[i], 0, 3);
+    if constexpr (kAsks && kScaled) {
+      const int step = streams_ == 1 ? kScalesOfLine : kRun;
+      const int end = streams_ == 1 ? count : lesser(streams_ * kRun, count);
+      for (int i = 0; i < end; i += step) __builtin_prefetch(scales + next_rows_[i], 0, 3);
+    }
   }
 
   /// p_[token * G + head] = the scores, -infinity beyond the last token.
@@ -386,21 +419,22 @@ class Group {
     for (int j = 0; j < kVectors; ++j) F::store(sum_ + j * kWidth, sum[j]);
   }
 
-  /// Whether the run that begins with token t is whole and in one piece.
-  bool lies_together(const std::int64_t* rows, int t, int count) const {
-    return t + kRun <= count && a_.page_tokens >= kRun && rows[t + kRun - 1] == rows[t] + kRun - 1;
+  /// Whether `run` tokens from t on, of one stream, are whole and in one piece.
+  bool lies_together(const std::int64_t* rows, int t, int count, int run = kRun) const {
+    return t + run <= count && a_.page_tokens >= run && rows[t + run - 1] == rows[t] + run - 1;
   }
 
   /// int8: scales of a block's tokens, 0 beyond the last.
   struct Scales {
     Scales(const Group& group, const float* scales, const std::int64_t* rows, int count) {
       if constexpr (kScaled) {
-        for (int t = 0; t < count; t += kRun)
-          if (kRun > 1 && group.lies_together(rows, t, count))
-            std::memcpy(of_token + t, scales + rows[t], kRun * sizeof(float));
+        const int run = group.streams_ == 1 ? kBlock : kRun;
+        for (int t = 0; t < count; t += run)
+          if (run > 1 && group.lies_together(rows, t, count, run))
+            for (int i = 0; i < run; ++i) of_token[t + i] = scales[rows[t] + i];
           else
-            for (int i = t; i < lesser(t + kRun, count); ++i) of_token[i] = scales[rows[i]];
-        for (int t = count; t < count + kWidth; ++t) of_token[t] = 0;
+            for (int i = t; i < lesser(t + run, count); ++i) of_token[i] = scales[rows[i]];
+        for (int t = count; t < kBlock + kWidth; ++t) of_token[t] = 0;
       }
     }
     float of_token[kScaled ? kBlock + kWidth : 1];
@@ -545,7 +579,7 @@ void combine(const float* partials, std::int64_t chunks, float* out) {
 
 /// Where an element is used by one head only, the loads are all there is to do, and asking for
 /// lines that lie in order gets in the hardware's way (bf16, one core of Zen 3: 10.8 against 20.2
-/// GB/s).
+/// GB/s). On Zen 5, asked for in order, it does not: 35.6 against 29.7 GB/s.
 template <class T, int G>
 constexpr bool kLeaveToHardware = G == 1 && std::is_same_v<T, bf16>;
 
@@ -582,9 +616,11 @@ void attend_split(const Args<T>& a) {
         const std::int64_t piece = owner * own_pieces + i;
         if (piece >= pieces) return;
         const std::int64_t item = piece / chunks, chunk = piece % chunks;
-        constexpr Ask kInOrder = kLeaveToHardware<T, G> ? Ask::nothing : Ask::into_l1;
-        if (kLeaveToHardware<T, G> && a.table == nullptr)
-          attend_piece<Heads<F, T, G, H, kInOrder>>(a, item, chunk, chunks);
+        constexpr Ask kNone = kLeaveToHardware<T, G> ? Ask::nothing : Ask::into_l1;
+        if (a.reading == Reading::in_order)
+          attend_piece<Heads<F, T, G, H, Ask::in_order>>(a, item, chunk, chunks);
+        else if (kLeaveToHardware<T, G> && a.table == nullptr)
+          attend_piece<Heads<F, T, G, H, kNone>>(a, item, chunk, chunks);
         else if (a.reading == Reading::into_l2)
           attend_piece<Heads<F, T, G, H, Ask::into_l2>>(a, item, chunk, chunks);
         else
