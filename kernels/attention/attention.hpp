@@ -58,7 +58,8 @@ struct Kernel {
   const char* roof = "f32";
   const char* s8_roof = "f32";
   /// int8 cache: how far queries and weights are rounded, as a share of the largest of a head's
-  /// query or of a block's weights; 0: not beyond fp32. The oracle allows for it.
+  /// query or of a block's largest weight times its largest scale; 0: not beyond fp32. The oracle
+  /// allows for it.
   double s8_rounding = 0;
   /// bf16 cache: likewise, as a share of each query's element and of each weight.
   double bf16_rounding = 0;

@@ -273,8 +273,8 @@ class Attention final : public Problem {
     }
     // A score's error moves its weight by as much, numerator and denominator alike; so does the
     // exponential's; and both sums run over the context. Rounded weights are off by up to
-    // `rounding` times the block's largest, in each of a block's at most 64 tokens; the blocks'
-    // largest weights add up to 1 at most.
+    // `rounding` times the block's largest and its largest scale, in each of a block's at most 64
+    // tokens; the blocks' largest weights add up to 1 at most.
     const double relative =
         2 * (score_error + kExpError) + 2 * (walk(s.context) + 4) * kEps + walk(1) * of_each;
     const double absolute = (walk(64) * rounding + 2 * lost) * v_max;
