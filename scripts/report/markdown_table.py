@@ -1,6 +1,7 @@
-"""Prints the README's tables from a results folder: the read and compute ceilings on all cores, and
-for each operation, dtype and temperature the largest problem with this suite's fastest kernel on it,
-the ladder of each operation, and the decode steps beside what the ceilings predict.
+"""Prints the README's tables from a results folder, for the CPU and for every GPU in it: the read and
+compute ceilings (of a CPU on all cores), and for each operation, dtype and temperature the largest
+problem with this suite's fastest kernel on it, the ladder of each operation (on a GPU of each of its
+dtypes), and the decode steps beside what the ceilings predict.
 
 With an operation: this suite's fastest kernel on every case of it, with its quiet samples; then for
 each family of cases the shares of the roof and the geometric mean against the best library.
@@ -59,7 +60,7 @@ def _ceilings(rows, threads):
     def read(row):
         return row["resource"] == "bandwidth" and row["operation"] == "read"
     levels = ["L1", "L2", "L3", "DRAM", "HBM"]
-    rows = [row for row in rows if int(row["threads"]) == threads]
+    rows = [row for row in rows if row["threads"] == threads]
     rows = [row for row in rows if read(row) or row["resource"] == "compute"]
     rows.sort(key=lambda row: levels.index(row["level"]) if read(row) else -1)
     fastest = {}
@@ -83,11 +84,11 @@ def _ceilings(rows, threads):
 
 
 def _bounded(rows):
-    """Of each of this suite's benchmarks on the CPU that can be believed, the row of what bounds it."""
+    """Of each of this suite's benchmarks that can be believed, the row of what bounds it."""
     return [
         row
         for row in rows
-        if row["device"] == "cpu" and row["roof"] and row["level"] == _bounding(row)
+        if row["roof"] and row["level"] == _bounding(row)
         and row["verdict"] not in ("above-roof", "impossible")
         and row["scope"] == "operation" and not row["parent"]
         and not row["variant"].startswith(LIBRARIES)
@@ -105,7 +106,7 @@ def _best(rows, columns, order):
 
 
 def _kernels(rows, threads):
-    rows = [row for row in _bounded(rows) if int(row["threads"]) == threads]
+    rows = [row for row in _bounded(rows) if row["threads"] == threads]
     return [
         [f"{row['kernel']} {row['dtype']}", f"{row['shape']} {row['temperature']}", *_figures(row)]
         for row in _best(rows, ("kernel", "dtype", "temperature"), _order)
@@ -184,25 +185,34 @@ def _figures(row):
     ]
 
 
-def _ladders(rows):
+def _ladders(rows, of_each_dtype=False):
     """Of each operation the case that most variants do, with its rungs in the registry's order."""
-    ideas = re.findall(r'^KERNEL\((\w+), (\w+), .*?"(.*)"\)', REGISTRY.read_text(), re.MULTILINE)
+    ideas = re.findall(
+        r'^(?:GPU_)?KERNEL\((\w+), (\w+), .*?"(.*)"\)', REGISTRY.read_text(), re.MULTILINE
+    )
     cases = {}
     for row in rows:
-        if row["device"] != "cpu" or row["scope"] != "operation" or row["parent"] or not row["roof"]:
+        if row["scope"] != "operation" or row["parent"] or not row["roof"]:
             continue
         if row["level"] == _bounding(row):
             key = tuple(row[c] for c in ("kernel", "dtype", "shape", "temperature", "threads"))
             cases.setdefault(key, {})[row["variant"]] = row
+    highest = {}
+    for key, case in cases.items():
+        ladder = key[: 2 if of_each_dtype else 1]
+        highest[ladder] = max(highest.get(ladder, case), case, key=_height)
     shown = []
-    for op in dict.fromkeys(op for op, _, _ in ideas):
-        case = max((case for key, case in cases.items() if key[0] == op), key=_height, default={})
+    operations = list(dict.fromkeys(op for op, _, _ in ideas))
+    known = [ladder for ladder in highest if ladder[0] in operations]
+    for ladder in sorted(known, key=lambda ladder: (operations.index(ladder[0]), *ladder)):
+        op, case = ladder[0], highest[ladder]
         rungs = [(variant, idea) for of, variant, idea in ideas if of == op and variant in case]
         if len(rungs) < 2:
             continue
         first = case[rungs[0][0]]
         name = " ".join((op, first["dtype"], first["shape"], first["temperature"]))
-        name += f", {first['threads']} thread{'s' if first['threads'] != '1' else ''}"
+        if first["threads"]:
+            name += f", {first['threads']} thread{'s' if first['threads'] != '1' else ''}"
         for variant, idea in rungs:
             row = case[variant]
             shown.append([
@@ -256,26 +266,40 @@ def _bounding(row):
 
 def main(folder, operation=None):
     kernels = _rows(folder / "roofline.csv")
-    if operation:
-        if not any(row["kernel"] == operation for row in kernels):
-            raise ValueError(f"{folder / 'roofline.csv'}: no rows of {operation}")
-        head = ["dtype", "shape", "temperature", "threads", *FIGURES, "quiet samples"]
-        _table(head, _cases(kernels, operation))
-        _table(["dtype", "of", "temperature", "threads", "cases", "quiet", "of their roofs",
-                "compared", "against the best library, geometric mean"],
-               _families(kernels, operation))  # fmt: skip
-        return
+    if operation and not any(row["kernel"] == operation for row in kernels):
+        raise ValueError(f"{folder / 'roofline.csv'}: no rows of {operation}")
     ceilings = _rows(folder / "ceilings.csv")
-    ceilings = _quiet_before_lived([r for r in ceilings if load.is_roof(r["condition"])])
-    threads = max(int(row["threads"]) for row in ceilings if row["device"] == "cpu")
-    _table(["ceiling, all cores", "theory at the clock", "measured", "share", "verdict"],
-           _ceilings(ceilings, threads))
+    for device in dict.fromkeys(row["device"] for row in kernels):
+        of_device = lambda rows: [row for row in rows if row["device"] == device]
+        if operation:
+            _print_operation(of_device(kernels), operation)
+        else:
+            _print_device(device, of_device(kernels), of_device(ceilings), folder)
+
+
+def _print_operation(kernels, operation):
+    head = ["dtype", "shape", "temperature", "threads", *FIGURES, "quiet samples"]
+    _table(head, _cases(kernels, operation))
+    _table(["dtype", "of", "temperature", "threads", "cases", "quiet", "of their roofs",
+            "compared", "against the best library, geometric mean"],
+           _families(kernels, operation))  # fmt: skip
+
+
+def _print_device(device, kernels, ceilings, folder):
+    ceilings = _quiet_before_lived([row for row in ceilings if load.is_roof(row["condition"])])
+    counts = {row["threads"] for row in ceilings}
+    threads = max(counts, key=lambda count: int(count or 0), default="")
+    on = "all cores" if device == "cpu" else device
+    _table([f"ceiling, {on}", "theory at the clock", "measured", "share", "verdict"],
+           _ceilings(ceilings, threads))  # fmt: skip
     _table(["kernel", "shape", *FIGURES], _kernels(kernels, threads))
-    _table(["case", "rung", "idea", "time", "against the first", "of its roof"], _ladders(kernels))
+    _table(["case", "rung", "idea", "time", "against the first", "of its roof"],
+           _ladders(kernels, of_each_dtype=device != "cpu"))  # fmt: skip
     prediction = folder / "prediction.csv"
     if prediction.exists():
+        steps = [row for row in _rows(prediction) if row["device"] == device]
         _table(["step", "measured", "T_lower", "T_upper", "above T_lower", "verdict"],
-               _steps(_rows(prediction), threads))
+               _steps(steps, threads))  # fmt: skip
 
 
 if __name__ == "__main__":

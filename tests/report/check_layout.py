@@ -195,6 +195,28 @@ class Tables(unittest.TestCase):
             "layout:paged, 4 heads a kv head",
         )
 
+    def test_a_gpu_has_a_ladder_for_each_dtype(self):
+        f32, bf16 = "M:4096/N:4096/K:4096", "M:8192/N:8192/K:8192"
+        rungs = re.findall(r"^GPU_KERNEL\(matmul, (sm\w+)", markdown_table.REGISTRY.read_text(), re.MULTILINE)
+        on_gpu = {"device": "gpu", "threads": "", "flops": "1"}
+        rows = [row(rungs[i], f32, 8 / (i + 1), **on_gpu) for i in range(3)]
+        rows += [row(rungs[i], bf16, 4 / (i - 2), dtype="bf16", **on_gpu) for i in (3, 4)]
+        rows.append(row("somebodys_own", f32, 1, kernel="unregistered", **on_gpu))
+        one, each = (markdown_table._ladders(rows, of_each_dtype=each) for each in (False, True))
+        gains = lambda lines: [(line[0], line[1], line[4]) for line in lines]
+        self.assertEqual(gains(one), [(f"matmul f32 {f32} warm", rungs[0], "1x"), ("", rungs[1], "2x"),
+                                      ("", rungs[2], "3x")])  # fmt: skip
+        self.assertEqual(gains(each)[:2], [(f"matmul bf16 {bf16} warm", rungs[3], "1x"), ("", rungs[4], "2x")])
+        self.assertEqual(gains(each)[2:], gains(one))
+
+    def test_every_device_has_its_tables(self):
+        fixture = Path(__file__).parent / "fixture"
+        said = subprocess.run([sys.executable, markdown_table.__file__, fixture], capture_output=True, text=True)
+        self.assertEqual(re.findall(r"^\| ceiling, (.*?) \|", said.stdout, re.MULTILINE), ["all cores", "gpu"])
+        _, gpu = said.stdout.split("| ceiling, gpu")
+        self.assertIn("| matmul bf16 | M:8192", gpu)
+        self.assertNotIn("DRAM", gpu)
+
     def test_unusable_input_is_told_in_a_line(self):
         with tempfile.TemporaryDirectory() as folder:
             table = Path(folder) / "roofline.csv"
