@@ -65,6 +65,13 @@ double launch_time(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
   return std::isnan(best) ? 0 : best * row.launches;
 }
 
+/// A peak in theory at the clock that a benchmark ran at, which heavy work may lower; at the
+/// probe's own where either is unknown.
+double theory_at(double clock_hz, const Ceiling& peak) {
+  const bool known = clock_hz > 0 && peak.clock_hz > 0;
+  return peak.theory_at_clock * (known ? clock_hz / peak.clock_hz : 1);
+}
+
 /// NaN where either side is unknown.
 double attainable(double intensity, double compute, double bandwidth) {
   if (std::isnan(compute) || std::isnan(bandwidth)) return kUnknownNumber;
@@ -279,8 +286,8 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
       point.t_upper_s = t_math + time.seconds;
       if (compute && time.roof) {
         point.ridge_intensity = ridge_intensity(peak.value, time.rate.value);
-        point.theory_roof_flops_per_s =
-            attainable(point.intensity, compute->theory_at_clock, time.roof->theory_at_clock);
+        point.theory_roof_flops_per_s = attainable(
+            point.intensity, theory_at(row.clock_hz, *compute), time.roof->theory_at_clock);
         point.advertised_roof_flops_per_s =
             attainable(point.intensity, compute->advertised, time.roof->advertised);
       }

@@ -113,10 +113,11 @@ constexpr const char* kTypes[] = {"f64", "f32", "tf32", "bf16", "f16", "e4m3", "
 std::vector<Case> cases(const Caches&) {
   std::vector<Case> all;
   for (const char* dtype : kTypes) {
-    all.push_back({.dtype = dtype, .keys = {{"data", "random"}}, .quick = true});
-    for (const auto& [data, hold] :
-         {std::pair{"random", "burst"}, {"zeros", "burst"}, {"random", "sustained"}})
-      all.push_back({.dtype = dtype, .keys = {{"data", data}, {"hold", hold}}});
+    for (const char* data : {"random", "zeros"}) {
+      all.push_back({.dtype = dtype, .keys = {{"data", data}}, .quick = true});
+      for (const char* hold : {"burst", "sustained"})
+        all.push_back({.dtype = dtype, .keys = {{"data", data}, {"hold", hold}}});
+    }
   }
   return all;
 }

@@ -172,6 +172,13 @@ class Plan {
     check(CUBLASLT(cublasLtMatmulPreferenceSetAttribute)(
               made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof most),
           "setting the workspace");
+    // Parts of K are not to be added up in a result of 16 bits, which would round more than once.
+    if (formats_.output == CUDA_R_16BF || formats_.output == CUDA_R_16F) {
+      const std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+      check(CUBLASLT(cublasLtMatmulPreferenceSetAttribute)(
+                made, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes),
+            "setting how parts are added up");
+    }
     cublasLtMatmulHeuristicResult_t results[kAlgorithms];
     int count = 0;
     const cublasStatus_t status = CUBLASLT(cublasLtMatmulAlgoGetHeuristic)(

@@ -411,25 +411,28 @@ std::vector<Case> cases(const Caches& caches) {
   for (const Form& type : kForms) {
     const std::string dtype = type.dtype;
     const bool other_form = (dtype == "tf32" && !type.transposed) || type.narrow;
+    const bool cuda_cores = dtype == "f32" || dtype == "f64";
     add(make(type, 1, 2048, 2048, 2048, true, dtype == "f32" || dtype == "f64"));
     add(make(type, 1, 4096, 4096, 4096, true, dtype != "f64" && !other_form));
     add(make(type, 1, 1024, 1024, 1024, false));
     for (const std::int64_t n : {512, 1024, 8192}) add(make(type, 1, n, n, n, true));
     // 9 TFLOP a call: too long on CUDA cores.
-    if (dtype != "f32" && dtype != "f64" && !type.narrow)
-      add(make(type, 1, 16384, 16384, 16384, true));
-    // LLaMA-3 8B: QKV, the MLP's gate with up, and down.
-    for (const std::int64_t m : {128, 256, 4096})
+    if (!cuda_cores && !type.narrow) add(make(type, 1, 16384, 16384, 16384, true));
+    // LLaMA-3 8B, and 70B but on CUDA cores: QKV, the MLP's gate with up, and down.
+    for (const std::int64_t m : {128, 256, 4096}) {
       for (const auto& [n, k] : {std::pair{6144, 4096}, {28672, 4096}, {4096, 14336}})
         add(make(type, 1, m, n, k, true));
+      for (const auto& [n, k] : {std::pair{10240, 8192}, {57344, 8192}, {8192, 28672}})
+        if (!cuda_cores) add(make(type, 1, m, n, k, true));
+    }
     if (dtype == "f64" || type.narrow) continue;
     for (const std::int64_t m : {1, 8, 32, 128})
       for (const std::int64_t n : {4096, 8192})
         add(make(type, 1, m, n, n, true, m == 8 && n == 8192 && dtype == "bf16"));
-    // The batch sweep of the model: D = F = 4096 and 1024.
+    // The batch sweep of the model: D = F = 1024, 4096 and 8192.
     if (dtype == "bf16" || dtype == "s8" || dtype == "bf16xs8")
       for (std::int64_t m = 1; m <= 512; m *= 2)
-        for (const std::int64_t n : {1024, 4096}) add(make(type, 1, m, n, n, true));
+        for (const std::int64_t n : {1024, 4096, 8192}) add(make(type, 1, m, n, n, true));
   }
   // One matrix per batch element: the intensity stays near 2.
   for (const std::int64_t batch : {16, 128}) {

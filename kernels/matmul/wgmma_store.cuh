@@ -41,14 +41,18 @@ __device__ __forceinline__ void fill_panel(OutPanel& panel, const Scalar (&d)[kR
     struct alignas(8) Pair {
       Scalar first, second;
     };
+    // The swizzle leaves rows r and r ^ 1 in the same banks: odd rows store their halves the other
+    // way round.
+    const bool odd = lane / 4 % 2 != 0;
 #pragma unroll
     for (int j = 0; j < 4; ++j)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const int r = 16 * (t / 32) + lane / 4 + 8 * half, c = 8 * j + 2 * (lane % 4);
-        const int from = 16 * p + 4 * j + 2 * half;
-        *reinterpret_cast<Pair*>(panel.bytes + ptx::swizzle_128(r * kSpan + c * 4)) = {d[from],
-                                                                                       d[from + 1]};
+        const int r = 16 * (t / 32) + lane / 4 + 8 * half;
+        const int c = 8 * (odd ? j ^ 2 : j) + 2 * (lane % 4);
+        const int even_from = 16 * p + 4 * j + 2 * half, odd_from = even_from ^ 8;
+        *reinterpret_cast<Pair*>(panel.bytes + ptx::swizzle_128(r * kSpan + c * 4)) = {
+            odd ? d[odd_from] : d[even_from], odd ? d[odd_from + 1] : d[even_from + 1]};
       }
   }
 }

@@ -276,6 +276,18 @@ TEST(Overlay, TheoryAndAdvertisedNeedBothSides) {
   EXPECT_TRUE(std::isnan(points[0].advertised_roof_flops_per_s));
 }
 
+TEST(Overlay, TheoryIsAtTheClockThatTheRowRanAt) {
+  auto limits = ceilings();
+  limits[0].theory_at_clock = 110e9;
+  limits[0].clock_hz = 2e9;
+  limits[3].theory_at_clock = 1e12;
+  std::vector<Benchmark> rows(2, kernel(1e6, {{"L2", 2e6}}, 100e-6));
+  rows[0].clock_hz = 1.8e9;  // the other's is not known
+  const auto points = overlay(rows, limits);
+  EXPECT_DOUBLE_EQ(points[0].theory_roof_flops_per_s, 99e9);
+  EXPECT_DOUBLE_EQ(points[1].theory_roof_flops_per_s, 110e9);
+}
+
 TEST(Overlay, ThePeerIsTheBestLibraryOnTheSameWork) {
   const auto row = [](const std::string& variant, const std::string& library, double seconds,
                       const std::string& shape) {
