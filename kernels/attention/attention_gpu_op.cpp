@@ -447,13 +447,27 @@ std::vector<Case> cases(const Caches&) {
         s.ragged = true;
         if (batch > 1) add(s, true, type == "bf16" && batch == 32 && page == 16);
       }
-    // N / K = 1, 8 and 16 beside 4, and heads of 64.
-    for (const auto& [heads, kv_heads] : {std::pair{32, 32}, {64, 8}, {128, 8}})
-      for (const std::int64_t batch : {1, 32}) {
-        Shape s = shape(batch, 8192);
-        s.heads = heads, s.kv_heads = kv_heads;
-        add(s, true, type == "bf16" && batch == 32 && heads != 64);
+    for (const std::int64_t context : {2048, 32768})
+      for (const std::int64_t page : {16, 64}) {
+        Shape s = shape(8, context);
+        s.page = page;
+        add(s);
       }
+    // N / K = 1, 8 and 16 beside 4, and heads of 64.
+    for (const auto& [heads, kv_heads] : {std::pair{32, 32}, {64, 8}, {128, 8}}) {
+      Shape s = shape(8, 2048);
+      s.heads = heads, s.kv_heads = kv_heads;
+      add(s);
+      s.context = 32768;
+      add(s);
+      s.context = 8192;
+      for (const std::int64_t batch : {1, 32}) {
+        s.batch = batch, s.page = 0;
+        add(s, true, type == "bf16" && batch == 32);
+        s.page = 64;
+        add(s);
+      }
+    }
     for (const std::int64_t batch : {1, 8, 32}) {
       Shape s = shape(batch, 8192);
       s.head_dim = 64;

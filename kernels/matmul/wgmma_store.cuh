@@ -22,6 +22,30 @@ struct OutPanel {
   alignas(1024) unsigned char bytes[kRows * kSpan];
 };
 
+/// Where in a warp's 16 rows a lane puts its pair of four-byte elements: of the columns from 8 j
+/// on, or in odd rows, which the swizzle leaves in the banks of the even row before, from 8 (j ^ 2)
+/// on.
+__host__ __device__ constexpr int pair_at(int lane, int j, int half) {
+  const int row = lane / 4 + 8 * half, group = row % 2 != 0 ? j ^ 2 : j;
+  return static_cast<int>(ptx::swizzle_128(row * kSpan + 4 * (8 * group + 2 * (lane % 4))));
+}
+
+/// Pairs are stored by half a warp at a time.
+constexpr bool no_bank_is_met_twice() {
+  for (int j = 0; j < 4; ++j)
+    for (int half = 0; half < 2; ++half)
+      for (int first = 0; first < 32; first += 16) {
+        bool met[16] = {};
+        for (int lane = first; lane < first + 16; ++lane) {
+          bool& pair = met[pair_at(lane, j, half) / 8 % 16];
+          if (pair) return false;
+          pair = true;
+        }
+      }
+  return true;
+}
+static_assert(no_bank_is_met_twice());
+
 /// Panel `p` of a warpgroup's 64 rows, from its registers.
 template <class Out, class Scalar, int kRegisters>
 __device__ __forceinline__ void fill_panel(OutPanel& panel, const Scalar (&d)[kRegisters], int p) {
@@ -41,17 +65,14 @@ __device__ __forceinline__ void fill_panel(OutPanel& panel, const Scalar (&d)[kR
     struct alignas(8) Pair {
       Scalar first, second;
     };
-    // The swizzle leaves rows r and r ^ 1 in the same banks: odd rows store their halves the other
-    // way round.
     const bool odd = lane / 4 % 2 != 0;
+    unsigned char* const warp = panel.bytes + 16 * kSpan * (t / 32);
 #pragma unroll
     for (int j = 0; j < 4; ++j)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const int r = 16 * (t / 32) + lane / 4 + 8 * half;
-        const int c = 8 * (odd ? j ^ 2 : j) + 2 * (lane % 4);
         const int even_from = 16 * p + 4 * j + 2 * half, odd_from = even_from ^ 8;
-        *reinterpret_cast<Pair*>(panel.bytes + ptx::swizzle_128(r * kSpan + c * 4)) = {
+        *reinterpret_cast<Pair*>(warp + pair_at(lane, j, half)) = {
             odd ? d[odd_from] : d[even_from], odd ? d[odd_from + 1] : d[even_from + 1]};
       }
   }
