@@ -28,8 +28,8 @@ class BytesGroup : public RoundedGroup<Lanes, F, T, G, H, kAsk> {
   static constexpr int kBlock = kBlockTokens<T, H>, kWidth = 16;
   static constexpr int kHeads = lesser(G, 4);  ///< heads of a register tile
   static constexpr int kPart = 64 / kHeads;    ///< bytes of a key that a vector holds
-  static constexpr int kTokens = 4;  ///< of a score tile
-  static constexpr int kFours = 4;   ///< tokens that a lane holds of values and weights
+  static constexpr int kTokens = 4;            ///< of a score tile
+  static constexpr int kFours = 4;             ///< tokens that a lane holds of values and weights
   static_assert(kBlock % kTokens == 0);
 
  public:
