@@ -17,7 +17,10 @@ constexpr float kLargestQuery = 127, kLargestWeight = 255;
 struct Lanes {
   using V = __m512i;
   static constexpr int kWidth = 16;
+  static V load(const void* p) { return _mm512_load_si512(p); }
+  static V sub(V a, V b) { return _mm512_sub_epi32(a, b); }
   static V round(__m512 v) { return _mm512_cvtps_epi32(v); }
+  static __m512 to_float(V v) { return _mm512_cvtepi32_ps(v); }
 };
 
 template <class F, class T, int G, int H, Ask kAsk>
@@ -51,15 +54,7 @@ class BytesGroup : public RoundedGroup<Lanes, F, T, G, H, kAsk> {
       for (int g = kHeads; g < G; g += kHeads)
         score_tile<false>(k, nullptr, nullptr, q_bytes_ + g * H, p_ + t * G + g);
     }
-    this->prefetch_scales(a_.k_scale, count);
-    const auto step = F::load(q_step_);
-    const V bias = _mm512_load_si512(q_bias_);
-    const typename Base::Scales scales(*this, a_.k_scale, rows, count);
-    for (int i = 0; i < count * G; i += kWidth) {
-      const V sum = _mm512_sub_epi32(_mm512_load_si512(p_ + i), bias);
-      F::store(p_ + i, Base::scaled(F::mul(_mm512_cvtepi32_ps(sum), step), i, scales));
-    }
-    this->end_block(count, tiled);
+    this->scale_scores(rows, count, tiled);
   }
 
   /// p_bytes_[token / 4 * G + head] = four tokens' weights.
@@ -86,12 +81,7 @@ class BytesGroup : public RoundedGroup<Lanes, F, T, G, H, kAsk> {
   /// A head's query beside those of its register tile, kPart bytes of each after the other.
   void round_query(int g) {
     const float* q = q_ + g * H;
-    auto top = F::set1(1e-30f);
-    for (int d = 0; d < H; d += kWidth) {
-      const auto x = F::load(q + d);
-      top = F::max(top, F::max(x, F::sub(F::zero(), x)));
-    }
-    const float step = F::max_of(top) / kLargestQuery;
+    const float step = this->largest_in_query(g) / kLargestQuery;
     V sum = _mm512_setzero_si512();
     for (int d = 0; d < H; d += kWidth) {
       const V rounded = Lanes::round(F::mul(F::load(q + d), F::set1(1 / step)));
@@ -100,11 +90,7 @@ class BytesGroup : public RoundedGroup<Lanes, F, T, G, H, kAsk> {
       to += d / kPart * 64 + g % kHeads * kPart + d % kPart;
       _mm_store_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(rounded));
     }
-    const std::int32_t total = _mm512_reduce_add_epi32(sum);
-    for (int i = g; i < kWidth; i += G) {
-      q_step_[i] = step;
-      q_bias_[i] = 128 * total;
-    }
+    this->set_query_units(g, step, 128 * _mm512_reduce_add_epi32(sum));
   }
 
   /// Part n of a vector of key, beside each head's query.
@@ -253,9 +239,6 @@ class BytesGroup : public RoundedGroup<Lanes, F, T, G, H, kAsk> {
 
   alignas(64) std::int8_t q_bytes_[G * H];
   alignas(64) std::int32_t p_bytes_[greater(kBlock / kFours * G, kWidth / 2)];
-  /// Value of a unit, and 128 times the sum in units; head g in the lanes g, g + G, …
-  alignas(64) float q_step_[kWidth];
-  alignas(64) std::int32_t q_bias_[kWidth];
 };
 
 }  // namespace

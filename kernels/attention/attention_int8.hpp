@@ -22,9 +22,10 @@ namespace {
 
 constexpr float kLargest = 32767;
 
-/// A block's weights in units of their own: no maximum is looked for twice, and nothing but the
-/// units depends on the blocks before. With a stream's rows taken at once (Walk) groups of 4 in L2
-/// are 1.25 times as fast on Zen 5 as with the largest weight for a unit, cold on one core 1.13.
+/// Scores that come as sums of integers, and a block's weights in units of their own: no maximum is
+/// looked for twice, and nothing but the units depends on the blocks before. With a stream's rows
+/// taken at once (Walk) groups of 4 in L2 are 1.25 times as fast on Zen 5 as with the largest
+/// weight for a unit, cold on one core 1.13.
 template <class Words, class F, class T, int G, int H, Ask kAsk>
 class RoundedGroup : public Group<F, T, G, H, kAsk> {
  protected:
@@ -35,6 +36,35 @@ class RoundedGroup : public Group<F, T, G, H, kAsk> {
   static_assert(kBlockTokens<T, H> * G % kWidth == 0 && G <= kWidth);
 
   using Base::Base;
+
+  /// The largest magnitude in head g's query.
+  float largest_in_query(int g) const {
+    auto top = F::set1(1e-30f);
+    for (int d = 0; d < H; d += kWidth) {
+      const auto x = F::load(this->q_ + g * H + d);
+      top = F::max(top, F::max(x, F::sub(F::zero(), x)));
+    }
+    return F::max_of(top);
+  }
+  void set_query_units(int g, float step, std::int32_t bias) {
+    for (int i = g; i < kWidth; i += G) {
+      q_step_[i] = step;
+      q_bias_[i] = bias;
+    }
+  }
+
+  /// p_, sums of integers for `tiled` tokens, to scores.
+  void scale_scores(const std::int64_t* rows, int count, int tiled) {
+    this->prefetch_scales(this->a_.k_scale, count);
+    const auto step = F::load(q_step_);
+    const V bias = Words::load(q_bias_);
+    const typename Base::Scales scales(*this, this->a_.k_scale, rows, count);
+    for (int i = 0; i < count * G; i += kWidth) {
+      const V sum = Words::sub(Words::load(p_ + i), bias);
+      F::store(p_ + i, Base::scaled(F::mul(Words::to_float(sum), step), i, scales));
+    }
+    this->end_block(count, tiled);
+  }
 
   /// Scores to weights in units of p_step_, such that the block's largest weight times its largest
   /// scale, of any head, is at most `largest`; kStep at a time to `store(i, lanes i.., kWidth
@@ -76,7 +106,9 @@ class RoundedGroup : public Group<F, T, G, H, kAsk> {
     F::store(sum_, F::fma(F::load(sum_), rescale, sum));
   }
 
-  alignas(64) float p_step_[kWidth];  ///< head g in the lanes g, g + G, …
+  /// Values of a unit; head g in the lanes g, g + G, …
+  alignas(64) float q_step_[kWidth], p_step_[kWidth];
+  alignas(64) std::int32_t q_bias_[kWidth];  ///< what is too much in every score's sum
 };
 
 /// Lanes hold at most head_dim / kWidth (scores) and kBlock / 2 (values) sums of two products of
@@ -113,15 +145,7 @@ class IntegerGroup : public RoundedGroup<Words, F, T, G, H, kAsk> {
         else
           called_score_tile(k, integer_q_ + g * H, p_ + t * G + g);
     }
-    this->prefetch_scales(a_.k_scale, count);
-    const auto step = F::load(q_step_);
-    const V bias = Words::load(q_bias_);
-    const typename Base::Scales scales(*this, a_.k_scale, rows, count);
-    for (int i = 0; i < count * G; i += kWidth) {
-      const V sum = Words::sub(Words::load(p_ + i), bias);
-      F::store(p_ + i, Base::scaled(F::mul(Words::to_float(sum), step), i, scales));
-    }
-    this->end_block(count, (count + kTokens - 1) / kTokens * kTokens);
+    this->scale_scores(rows, count, (count + kTokens - 1) / kTokens * kTokens);
   }
 
   /// integer_p_[token / 2 * G + head] = two tokens' weights.
@@ -155,12 +179,7 @@ class IntegerGroup : public RoundedGroup<Words, F, T, G, H, kAsk> {
  private:
   void round_query(int g) {
     const float* q = q_ + g * H;
-    auto top = F::set1(1e-30f);
-    for (int d = 0; d < H; d += kWidth) {
-      const auto x = F::load(q + d);
-      top = F::max(top, F::max(x, F::sub(F::zero(), x)));
-    }
-    const float largest = F::max_of(top);
+    const float largest = this->largest_in_query(g);
     const auto scale = F::set1(kLargest / largest);
     V sum = Words::zero();
     for (int d = 0; d < H; d += 4 * kWidth) {
@@ -172,10 +191,7 @@ class IntegerGroup : public RoundedGroup<Words, F, T, G, H, kAsk> {
       Words::store_query(rounded, integer_q_ + g * H + d);
     }
     const std::int32_t total = Words::kBias == 0 ? 0 : sum_of<1>(sum)[0];
-    for (int i = g; i < kWidth; i += G) {
-      q_step_[i] = largest / kLargest;
-      q_bias_[i] = Words::kBias * total;
-    }
+    this->set_query_units(g, largest / kLargest, Words::kBias * total);
   }
 
   struct Lanes {
@@ -275,9 +291,7 @@ class IntegerGroup : public RoundedGroup<Words, F, T, G, H, kAsk> {
 
   alignas(64) std::int16_t integer_q_[G * H];
   alignas(64) std::int32_t integer_p_[greater(kBlock / 2 * G, kWidth)];
-  /// Value of a unit, and kBias times the sum in units; head g in the lanes g, g + G, …
-  alignas(64) float q_step_[kWidth];
-  alignas(64) std::int32_t q_bias_[kWidth], p_bias_[kWidth]{};
+  alignas(64) std::int32_t p_bias_[kWidth]{};  ///< kBias times each head's sum in units
 };
 
 }  // namespace
