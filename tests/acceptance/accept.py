@@ -262,7 +262,7 @@ def likwid(options):
                      for row in csv.DictReader(file)}
     with open(pairs, "a", newline="") as file:
         out = csv.writer(file)
-        if not known:
+        if file.tell() == 0:
             out.writerow(["round", "test", "bytes_a_thread", "ours", "likwid"])
         for number in range(1, options.runs + 1):
             print(f"round {number} of {options.runs}", file=sys.stderr)
