@@ -93,16 +93,17 @@ float dot_bf16_widened(const bf16* x, const bf16* y, std::int64_t n) {
 }
 
 /// With an instruction that multiplies bf16 pairs and adds them in fp32.
-template <class B>
+template <class B, class How = Plain>
 float dot_bf16_native(const bf16* x, const bf16* y, std::int64_t n) {
   constexpr int kChains = 8, kStep = kChains * B::kWidth;
   typename B::V acc[kChains];
 #pragma GCC unroll 8
   for (int c = 0; c < kChains; ++c) acc[c] = B::zero();
-  std::int64_t i = walk<Plain, kStep>(0, n, [&](std::int64_t at) {
+  std::int64_t i = walk<How, kStep>(0, n, [&](std::int64_t at) {
 #pragma GCC unroll 8
     for (int c = 0; c < kChains; ++c) {
       const bf16 *xs = x + at + c * B::kWidth, *ys = y + at + c * B::kWidth;
+      ask<How, 2 * B::kWidth>(c, xs, ys);
       acc[c] = B::dot(acc[c], xs, ys);
     }
   });

@@ -20,14 +20,20 @@ inline void ask_for(const void* line) {
   asm volatile(".rept %c0; nop; .endr" ::"i"(kPause));
 }
 
-/// For the line two kilobytes on.
-template <int kPause>
+/// For the line `kBytes` on.
+template <int kPause, int kBytes = 2048, int kLocality = 2>
 struct Ahead {
-  static void ask(const void* line) { ask_for<kPause>(static_cast<const std::byte*>(line) + 2048); }
+  static void ask(const void* line) {
+    ask_for<kPause, kLocality>(static_cast<const std::byte*>(line) + kBytes);
+  }
 };
+/// Into L1, with as many requests as loads.
+using AheadIntoL1 = Ahead<0, 1024, 3>;
 
 /// Bytes of a thread's set from which on asking pays: no core's L2 holds as many.
 inline constexpr std::int64_t kAheadFrom = 4 << 20;
+/// Where it fills L1 it pays as soon as L2 does not hold the set.
+inline constexpr std::int64_t kAheadIntoL1From = 2 << 20;
 
 }  // namespace
 }  // namespace kernels

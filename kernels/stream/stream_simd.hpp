@@ -139,6 +139,12 @@ constexpr Kernel ahead_of(const char* exec_unit) {
   return {.exec_unit = exec_unit, .least_size = kAheadFrom, .read = read<F, Ahead<24>>};
 }
 
+/// Reads of sets that L2 does not hold, asked for into L1 in two streams.
+template <class F>
+constexpr Kernel ahead_into_l1_of(const char* exec_unit) {
+  return {.exec_unit = exec_unit, .least_size = kAheadIntoL1From, .read = read<F, AheadIntoL1, 2>};
+}
+
 /// Reads of the same sets in fewer streams, for memory that likes few of its rows open.
 template <class F>
 constexpr Kernel two_streams_of(const char* exec_unit) {
