@@ -60,6 +60,26 @@ PTX_INLINE uint4 load_shared(std::uint32_t address) {
   return v;
 }
 
+PTX_INLINE std::uint32_t load_shared_word(std::uint32_t address) {
+  std::uint32_t v;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(address));
+  return v;
+}
+
+/// A pointer that lies in global memory.
+PTX_INLINE const void* load_pointer(const void* p) {
+  std::uint64_t v;
+  asm volatile("ld.global.u64 %0, [%1];" : "=l"(v) : "l"(p));
+  return reinterpret_cast<const void*>(v);
+}
+
+/// 16 bytes to global memory in one store, which the compiler may else take apart.
+PTX_INLINE void store_16(float* p, float4 v) {
+  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(p), "f"(v.x), "f"(v.y), "f"(v.z),
+               "f"(v.w)
+               : "memory");
+}
+
 /// Copies 16 bytes to shared memory, of which `valid` (0..16) come from `global` and the rest is
 /// zero. Both addresses 16-byte aligned; with valid = 0 nothing is read.
 PTX_INLINE void copy_async_16(void* shared, const void* global, int valid) {

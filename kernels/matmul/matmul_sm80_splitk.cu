@@ -1,7 +1,7 @@
 // Idea: few rows: the weights stream once through a ring in shared memory; K is split over as many
 // blocks as fill the chip, and the last of those that share columns adds their parts up.
 // Bound: the HBM roof, by the weights' bytes; launch time where they are few.
-// Gains over v5 (expected, not measured yet): every SM has at least 32 KB of weights on their way,
+// Gains over v8 (expected, not measured yet): every SM has at least 32 KB of weights on their way,
 // also where N has fewer tiles than the chip SMs; no work on rows that are not there.
 #include <cuda_fp8.h>
 

@@ -1,6 +1,6 @@
 // Idea: splitk for fp32, on the CUDA cores: a thread has 2 to 8 rows of 8 columns side by side, 16
 // to 64 products for every 10 to 16 values that it reads from shared memory. Bound: the HBM roof up
-// to some 40 rows; with 2 M FLOP for 4 bytes, beyond them the CUDA cores. Gains over v4 (expected,
+// to some 40 rows; with 2 M FLOP for 4 bytes, beyond them the CUDA cores. Gains over v5 (expected,
 // not measured yet): that has a block for 128 columns, 32 on 132 SMs at N = 4096, and multiplies
 // 128 rows; here two blocks an SM stream Y, 67 MB at K = 4096, in 20 us.
 #include "kernels/matmul/splitk.cuh"

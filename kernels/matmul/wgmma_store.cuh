@@ -1,4 +1,4 @@
-// What v10 and v12 share: the products of a tile in every type that wgmma has, and the tile's way
+// What v13 and v14 share: the products of a tile in every type that wgmma has, and the tile's way
 // out by TMA.
 #pragma once
 

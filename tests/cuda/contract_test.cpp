@@ -82,7 +82,7 @@ const KernelInfo& kernel_named(std::string_view op, std::string_view variant) {
 }
 
 TEST(GpuMatmul, WritesSixteenBitsWhereAskedTo) {
-  const KernelInfo& kernel = kernel_named("matmul", "sm90a_v10_store");
+  const KernelInfo& kernel = kernel_named("matmul", "sm90a_v13_store");
   const Operation& matmul = operation_of(kernel);
   const auto supports = [&](const char* dtype, const char* out, const char* pack = "") {
     Case c{.dtype = dtype, .keys = {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"out", out}}};
@@ -94,7 +94,7 @@ TEST(GpuMatmul, WritesSixteenBitsWhereAskedTo) {
   EXPECT_THROW(supports("bf16", "f16"), BadInput);
   EXPECT_THROW(supports("f32", "f32"), BadInput);
   EXPECT_THROW(supports("bf16", "bf16", "pre"), BadInput);
-  const KernelInfo& older = kernel_named("matmul", "sm90a_v9_cluster");
+  const KernelInfo& older = kernel_named("matmul", "sm90a_v12_cluster");
   EXPECT_FALSE(matmul.supports(
       older, {.dtype = "bf16", .keys = {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"out", "bf16"}}}));
 }

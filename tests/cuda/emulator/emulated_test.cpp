@@ -157,27 +157,27 @@ std::string verdict(const Emulated& kernel, const void* table, const Case& c) {
 std::int64_t dot_without_last(const dot::GpuArguments& a, cudaStream_t stream) {
   dot::GpuArguments less = a;
   --less.n;
-  return dot::sm80_v3_vector.bf16(less, stream);
+  return dot::sm80_v6_single.bf16(less, stream);
 }
 void matmul_without_last_k(const matmul::GpuArguments& a, cudaStream_t stream) {
   matmul::GpuArguments less = a;
   --less.k;
-  matmul::sm80_v5_mma.bf16(less, stream);
+  matmul::sm80_v8_mma.bf16(less, stream);
 }
 void matmul_into_padding(const matmul::GpuArguments& a, cudaStream_t stream) {
-  matmul::sm80_v5_mma.bf16(a, stream);
+  matmul::sm80_v8_mma.bf16(a, stream);
   static_cast<float*>(a.z)[a.n] = 0;
 }
 void hopper_without_last_step(const matmul::GpuArguments& a, cudaStream_t stream) {
   matmul::GpuArguments less = a;
-  less.k -= 64;  // a step of v10 in bf16; its tensor maps still have all of K
-  matmul::sm90a_v10_store.bf16(less, stream);
+  less.k -= 64;  // a step of v13 in bf16; its tensor maps still have all of K
+  matmul::sm90a_v13_store.bf16(less, stream);
 }
 std::shared_ptr<void> streamk_without_last_step(const matmul::GpuArguments& a,
                                                 const matmul::GpuTypes& types) {
   matmul::GpuArguments less = a;
   less.k -= 64;
-  return matmul::sm90a_v12_streamk.open(less, types);
+  return matmul::sm90a_v14_streamk.open(less, types);
 }
 void splitk_without_last_part(const matmul::GpuArguments& a, cudaStream_t stream) {
   matmul::GpuArguments less = a;
@@ -193,7 +193,7 @@ void widen_with_other_scales(const matmul::GpuArguments& a, cudaStream_t stream)
   matmul::GpuArguments other = a;
   const std::vector<float> ones(a.n, 1.0f);
   other.scales = ones.data();
-  matmul::sm90a_v11_widen.bf16xs8(other, stream);
+  matmul::sm90a_v15_widen.bf16xs8(other, stream);
 }
 int attention_without_last(const attention::GpuArguments& a, cudaStream_t stream) {
   attention::GpuArguments less = a;
@@ -229,13 +229,13 @@ TEST(Oracles, CatchWrongKernels) {
   // An input value can be 0, so that leaving it out is right: of several lengths one must show.
   int caught = 0;
   for (const char* n : {"1001", "1002", "1003"})
-    caught += verdict(find("dot", "sm80_v3_vector"), &short_dot,
+    caught += verdict(find("dot", "sm80_v6_single"), &short_dot,
                       {.dtype = "bf16", .keys = {{"N", n}}}) != "";
   EXPECT_GT(caught, 0);
 
   const Case product = {.dtype = "bf16", .keys = {{"M", "33"}, {"N", "65"}, {"K", "70"}}};
-  const auto& mma = find("matmul", "sm80_v5_mma");
-  matmul::GpuKernel wrong = matmul::sm80_v5_mma;
+  const auto& mma = find("matmul", "sm80_v8_mma");
+  matmul::GpuKernel wrong = matmul::sm80_v8_mma;
   EXPECT_EQ(verdict(mma, &wrong, product), "");
   wrong.bf16 = matmul_without_last_k;
   EXPECT_NE(verdict(mma, &wrong, product), "");
@@ -243,14 +243,14 @@ TEST(Oracles, CatchWrongKernels) {
   EXPECT_NE(verdict(mma, &wrong, product), "");
 
   const Case deep = {.dtype = "bf16", .keys = {{"M", "130"}, {"N", "300"}, {"K", "200"}}};
-  const auto& hopper = find("matmul", "sm90a_v10_store");
-  matmul::GpuKernel table = matmul::sm90a_v10_store;
+  const auto& hopper = find("matmul", "sm90a_v13_store");
+  matmul::GpuKernel table = matmul::sm90a_v13_store;
   EXPECT_EQ(verdict(hopper, &table, deep), "");
   table.bf16 = hopper_without_last_step;
   EXPECT_NE(verdict(hopper, &table, deep), "");
 
-  const auto& streamk = find("matmul", "sm90a_v12_streamk");
-  table = matmul::sm90a_v12_streamk;
+  const auto& streamk = find("matmul", "sm90a_v14_streamk");
+  table = matmul::sm90a_v14_streamk;
   EXPECT_EQ(verdict(streamk, &table, kCut), "");
   table.open = streamk_without_last_step;
   EXPECT_NE(verdict(streamk, &table, kCut), "");
@@ -266,10 +266,10 @@ TEST(Oracles, CatchWrongKernels) {
   EXPECT_EQ(verdict(find("matmul", "sm80_splitk_simt"), &table, plain), "");
   table.f32 = splitk_simt_without_last_part;
   EXPECT_NE(verdict(find("matmul", "sm80_splitk_simt"), &table, plain), "");
-  table = matmul::sm90a_v11_widen;
-  EXPECT_EQ(verdict(find("matmul", "sm90a_v11_widen"), &table, mixed), "");
+  table = matmul::sm90a_v15_widen;
+  EXPECT_EQ(verdict(find("matmul", "sm90a_v15_widen"), &table, mixed), "");
   table.bf16xs8 = widen_with_other_scales;
-  EXPECT_NE(verdict(find("matmul", "sm90a_v11_widen"), &table, mixed), "");
+  EXPECT_NE(verdict(find("matmul", "sm90a_v15_widen"), &table, mixed), "");
 
   const Case decode = {.dtype = "bf16",
                        .keys = {{"batch", "1"},
@@ -419,14 +419,14 @@ TEST(DecodeStep, IsTheSumOfItsParts) {
 
 std::vector<std::uint32_t> kept_z;
 void streamk_keeping_z(const matmul::GpuArguments& a, cudaStream_t stream) {
-  matmul::sm90a_v12_streamk.bf16(a, stream);
+  matmul::sm90a_v14_streamk.bf16(a, stream);
   const auto* z = static_cast<const std::uint32_t*>(a.z);
   kept_z.assign(z, z + a.m * a.z_pitch);
 }
 TEST(StreamK, GivesTheSameBitsWhicheverBlockAddsThePartsUp) {
-  matmul::GpuKernel table = matmul::sm90a_v12_streamk;
+  matmul::GpuKernel table = matmul::sm90a_v14_streamk;
   table.bf16 = streamk_keeping_z;
-  const auto& kernel = find("matmul", "sm90a_v12_streamk");
+  const auto& kernel = find("matmul", "sm90a_v14_streamk");
   EXPECT_EQ(verdict(kernel, &table, kCut), "");
   const auto forwards_z = kept_z;
   emulation::backwards = true;
@@ -441,7 +441,7 @@ TEST(MatmulTraffic, CountsTheSumsThatBlocksLeaveToOneAnother) {
     return operation->bind(info, c, kChip)->traffic().l2;
   };
   // Four parts of 128 x 256 floats.
-  EXPECT_EQ(l2("sm90a_v12_streamk", kCut),
+  EXPECT_EQ(l2("sm90a_v14_streamk", kCut),
             2 * (129 + 257) * 1300 * 2 + 129 * 257 * 4 + 2 * 4 * 128 * 256 * 4);
   // 11 steps of K in two parts, of two tiles of 16 x 128.
   EXPECT_EQ(l2("sm80_splitk", {.dtype = "bf16xs8",
@@ -477,7 +477,7 @@ TEST(MatmulRoof, IsOfWhatTheTensorCoresMultiply) {
   EXPECT_EQ(roof("sm80_splitk", "e4m3"), Roof("mma", "f16"));
   EXPECT_EQ(roof("sm80_splitk", "s8"), Roof("mma", "s8"));
   EXPECT_EQ(roof("sm80_splitk", "bf16xs8"), Roof("mma", "bf16"));
-  EXPECT_EQ(roof("sm90a_v10_store", "e4m3"), Roof("wgmma", "e4m3"));
+  EXPECT_EQ(roof("sm90a_v13_store", "e4m3"), Roof("wgmma", "e4m3"));
 }
 
 /// Beyond 512^3 the oracle samples on the device; forced here on a small product.

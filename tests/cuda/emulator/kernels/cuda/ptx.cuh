@@ -40,6 +40,14 @@ inline uint4 load_shared(std::uint32_t address) {
   return *reinterpret_cast<const uint4*>(shared_window | address);
 }
 
+inline std::uint32_t load_shared_word(std::uint32_t address) {
+  return *reinterpret_cast<const std::uint32_t*>(shared_window | address);
+}
+
+inline const void* load_pointer(const void* p) { return *static_cast<const void* const*>(p); }
+
+inline void store_16(float* p, float4 v) { std::memcpy(p, &v, sizeof v); }
+
 inline void copy_async_16(void* shared, const void* global, int valid) {
   emulation::copy_later(shared, global, valid);
 }

@@ -2,7 +2,7 @@
 // columns of Y of all running tiles in L2; tiles twice as wide.
 // Bound: the tensor cores; wgmma on 256 columns takes 80 B of shared memory a clock where 128 take
 // 96, and the tiles a quarter less from L2.
-// Gains over v7 (expected, not measured yet): the ring stays full across tiles, so that the next
+// Gains over v10 (expected, not measured yet): the ring stays full across tiles, so that the next
 // tile's loads hide behind this one's stores; some 5 % on public ladders, more with the wide tile.
 #include "kernels/matmul/tile_raster.hpp"
 #include "kernels/matmul/wgmma_tile.cuh"
@@ -89,14 +89,14 @@ void launch(const GpuArguments& a, cudaStream_t stream) {
 
 }  // namespace
 
-extern const GpuKernel sm90a_v8_persistent = {.exec_unit = "wgmma",
-                                              .bf16 = launch,
-                                              .tiles = {.block_m = kTileM,
-                                                        .block_n = kTileN,
-                                                        .block_k = kStep<Bf16>,
-                                                        .warp_m = 64,
-                                                        .warp_n = kTileN},
-                                              .open = open,
-                                              .open_each = true};
+extern const GpuKernel sm90a_v11_persistent = {.exec_unit = "wgmma",
+                                               .bf16 = launch,
+                                               .tiles = {.block_m = kTileM,
+                                                         .block_n = kTileN,
+                                                         .block_k = kStep<Bf16>,
+                                                         .warp_m = 64,
+                                                         .warp_n = kTileN},
+                                               .open = open,
+                                               .open_each = true};
 
 }  // namespace kernels::matmul

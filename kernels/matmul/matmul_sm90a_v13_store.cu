@@ -2,7 +2,7 @@
 // on to the next tile; every type that wgmma has, and Z in 16 bits by stmatrix.
 // Bound: the tensor cores of each type. In e4m3 they keep some 14 bits within 128 products; those
 // sums are added up in fp32 on the CUDA cores, for which the tile is 128 columns wide.
-// Gains over v9 (expected, not measured yet): no partly used sectors, no address arithmetic and no
+// Gains over v12 (expected, not measured yet): no partly used sectors, no address arithmetic and no
 // masks in the warps that multiply; 1 to 2 % on public ladders.
 #include "kernels/matmul/tile_raster.hpp"
 #include "kernels/matmul/wgmma_store.cuh"
@@ -104,7 +104,7 @@ constexpr GpuTiles kTiles = {.block_m = kTileM,
 
 }  // namespace
 
-extern const GpuKernel sm90a_v10_store = {.exec_unit = "wgmma",
+extern const GpuKernel sm90a_v13_store = {.exec_unit = "wgmma",
                                           .bf16 = launch<Bf16>,
                                           .f16 = launch<F16>,
                                           .bf16_out = launch<Bf16, bf16>,

@@ -1,7 +1,7 @@
 // Idea: TMA brings swizzled tiles into shared memory, wgmma multiplies them from there; one stage,
 // loads and products take turns.
 // Bound: the latency of a load, paid at every step; the roof is wgmma's.
-// Gains over v5 (expected, not measured yet): public ladders have 0.6 of the library here, v5's
+// Gains over v8 (expected, not measured yet): public ladders have 0.6 of the library here, v8's
 // mma.sync ends at 0.63 of wgmma's peak at best.
 #include "kernels/matmul/wgmma_tile.cuh"
 
@@ -60,7 +60,7 @@ void launch(const GpuArguments& a, cudaStream_t stream) {
 
 }  // namespace
 
-extern const GpuKernel sm90a_v6_tma = {.exec_unit = "wgmma",
+extern const GpuKernel sm90a_v9_tma = {.exec_unit = "wgmma",
                                        .bf16 = launch,
                                        .tiles = {.block_m = kTileM,
                                                  .block_n = kTileN,

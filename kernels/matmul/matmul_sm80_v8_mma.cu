@@ -1,7 +1,7 @@
 // Idea: mma.sync on 64 x 32 tiles a warp, ldmatrix from swizzled shared memory, a ring of three
 // stages filled by cp.async.
 // Bound: the mma.sync roof (all of an A100's tensor cores, some 63 % of Hopper's wgmma).
-// Gains over v4: the tensor cores; loads wait for nobody.
+// Gains over v5: the tensor cores; loads wait for nobody.
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/matmul/matmul_gpu.hpp"
@@ -172,7 +172,7 @@ void launch(const GpuArguments& a, cudaStream_t stream) {
 
 }  // namespace
 
-extern const GpuKernel sm80_v5_mma = {.exec_unit = "mma",
+extern const GpuKernel sm80_v8_mma = {.exec_unit = "mma",
                                       .bf16 = launch<Bf16>,
                                       .f16 = launch<F16>,
                                       .s8 = launch<S8>,

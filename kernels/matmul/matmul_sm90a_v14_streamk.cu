@@ -3,15 +3,12 @@
 // come adds them up, in the order of K, and stores the tile, so that no block waits for another.
 // Bound: HBM by the weights' bytes where M is small, else the tensor cores. Where parts would cost
 // more than they gain, by stream_k(), tiles stay whole.
-// Gains over v10 (expected, not measured yet) where tiles fill few of 132 SMs or leave a nearly
+// Gains over v13 (expected, not measured yet) where tiles fill few of 132 SMs or leave a nearly
 // empty last turn. bf16, M = 128, N = K = 8192: 32 tiles of 128 steps, at 0.56 us (4.2 MFLOP by
 // 989 TFLOP/s / 132) 72 us; 128 blocks with 32 steps have 140 MB to read, 42 us at 3.35 TB/s, and
 // parts for 12 steps' time: 49 us, 1.5 times as fast. M = 256, N = 6144, K = 4096: 64 steps become
-// 36. 2048^3: nothing, as its 128 tiles stay whole, and it lacks v10's multicast.
-#include <type_traits>
-
-#include "kernels/cuda/memory.hpp"
-#include "kernels/matmul/stream_k.hpp"
+// 36. 2048^3: nothing, as its 128 tiles stay whole, and it lacks v13's multicast.
+#include "kernels/matmul/stream_k_parts.cuh"
 #include "kernels/matmul/tile_raster.hpp"
 #include "kernels/matmul/wgmma_store.cuh"
 
@@ -34,49 +31,8 @@ struct State {
   Maps maps;
   CUtensorMap z;
   TileGrid grid;
-  StreamK work;
-  double part_bytes;
-  cuda::Memory sums;      ///< of every part of a tile
-  cuda::Memory finished;  ///< blocks of a tile, of each warpgroup, that have left theirs
+  StreamKState parts;
 };
-
-/// A warpgroup's half of a part of a tile, as [register / 4][thread][4]: a warp reads and writes
-/// whole lines.
-template <class Scalar, int kRegisters>
-struct Part {
-  using Four = std::conditional_t<std::is_same_v<Scalar, float>, float4, int4>;
-  Four fours[kRegisters / 4][kWarpgroup];
-};
-
-template <class Scalar, int kRegisters>
-__device__ __forceinline__ void write_part(Part<Scalar, kRegisters>& part,
-                                           const Scalar (&d)[kRegisters]) {
-#pragma unroll
-  for (int i = 0; i < kRegisters / 4; ++i)
-    part.fours[i][threadIdx.x % kWarpgroup] = {d[4 * i], d[4 * i + 1], d[4 * i + 2], d[4 * i + 3]};
-}
-
-/// Parts of one warpgroup's rows lie kConsumers apart. Sixteen loads a thread are under way at a
-/// time: with 64 KB an SM that is enough for L2, and more would spill.
-template <class Scalar, int kRegisters>
-__device__ __forceinline__ void add_parts(Scalar (&d)[kRegisters],
-                                          const Part<Scalar, kRegisters>* parts, int count) {
-  constexpr int kLoads = 16;
-#pragma unroll
-  for (int from = 0; from < kRegisters / 4; from += kLoads) {
-#pragma unroll
-    for (int r = 4 * from; r < 4 * (from + kLoads); ++r) d[r] = 0;
-    for (int p = 0; p < count; ++p)
-#pragma unroll
-      for (int i = from; i < from + kLoads; ++i) {
-        const auto four = __ldcg(&parts[p * kConsumers].fours[i][threadIdx.x % kWarpgroup]);
-        d[4 * i] += four.x;
-        d[4 * i + 1] += four.y;
-        d[4 * i + 2] += four.z;
-        d[4 * i + 3] += four.w;
-      }
-  }
-}
 
 template <class Type>
 using PartOf = Part<typename Type::Accumulator, kTileN<Type> / 2>;
@@ -88,12 +44,12 @@ __global__ void __launch_bounds__(kThreads, 1)
                    PartOf<Type>* sums, unsigned* finished) {
   constexpr int kN = kTileN<Type>;
   auto& shared = ptx::dynamic_shared<Shared<Type>>();
-  const int t = threadIdx.x, block = blockIdx.x;
+  const int t = threadIdx.x;
   if (t == 0) init_ring(shared.full, shared.empty, kConsumers);
   __syncthreads();
 
   RingPosition<Shared<Type>::kStages> at;
-  Pieces pieces(work, block);
+  Pieces pieces(work, blockIdx.x);
   Piece piece;
   if (t < kWarpgroup) {  // the producer
     ptx::registers_down_to<40>();
@@ -121,19 +77,9 @@ __global__ void __launch_bounds__(kThreads, 1)
     multiply_steps<Type>(d, shared, at, piece.end - piece.first, group, [&](int stage) {
       if (signals) ptx::mbarrier_arrive(shared.empty[stage]);
     });
-    if (const int parts = work.parts(piece.tile); parts > 1) {
-      const auto part = [&](int b) { return sums + work.part(piece.tile, b) * kConsumers + group; };
-      write_part(*part(block), d);
-      __threadfence();  // the part is visible before it is counted
-      ptx::named_barrier(barrier, kWarpgroup);
-      if (signals)
-        shared.last[group] = atomicInc(finished + piece.tile * kConsumers + group, parts - 1) ==
-                             static_cast<unsigned>(parts - 1);
-      ptx::named_barrier(barrier, kWarpgroup);
-      if (!shared.last[group]) continue;
-      __threadfence();  // and the others' parts are read after they were counted
-      add_parts(d, part(work.first_block(piece.tile)), parts);
-    }
+    if (!sum_of_parts<kConsumers>(d, work, piece.tile, sums, finished, group, barrier,
+                                  shared.last[group]))
+      continue;
     const TileAt tile = tile_at<kGroup>(grid, piece.tile);
     store_by_tma<Out>(d, shared.out[group], z, tile.m * kTileM + 64 * group, tile.n * kN,
                       tile.batch, barrier, signals);
@@ -147,12 +93,9 @@ std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
   const TileGrid grid{tiles(a.m, kTileM), tiles(a.n, kTileN<Type>), static_cast<int>(a.batch)};
   const StreamK work =
       stream_k(grid.count(), tiles(a.k, kStep<Type>), multiprocessors(), kPartSteps);
-  const std::int64_t counters = work.shared * kConsumers * sizeof(unsigned);
-  constexpr std::size_t kPartBytes = kConsumers * sizeof(PartOf<Type>);
-  return std::make_shared<State>(State{make_maps<Type>(a, types.x), store_map(a, types.z), grid,
-                                       work, static_cast<double>(work.parts_left() * kPartBytes),
-                                       cuda::allocate(work.part_numbers() * kPartBytes),
-                                       cuda::allocate_zeroed(counters)});
+  return std::make_shared<State>(
+      State{make_maps<Type>(a, types.x), store_map(a, types.z), grid,
+            stream_k_state(work, kConsumers, kConsumers * sizeof(PartOf<Type>))});
 }
 
 std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
@@ -163,13 +106,14 @@ std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
 template <class Type, class Out = typename Type::Accumulator>
 void launch(const GpuArguments& a, cudaStream_t stream) {
   const auto& state = *static_cast<const State*>(a.state);
-  streamk_kernel<Type, Out><<<state.work.blocks, kThreads, sizeof(Shared<Type>), stream>>>(
-      state.maps.x, state.maps.y, state.z, state.grid, state.work,
-      cuda::as<PartOf<Type>>(state.sums), cuda::as<unsigned>(state.finished));
+  const auto& [work, bytes, sums, finished] = state.parts;
+  streamk_kernel<Type, Out><<<work.blocks, kThreads, sizeof(Shared<Type>), stream>>>(
+      state.maps.x, state.maps.y, state.z, state.grid, work, cuda::as<PartOf<Type>>(sums),
+      cuda::as<unsigned>(finished));
   CUDA_CHECK_LAUNCH("stream-K matmul");
 }
 
-double part_bytes(const void* state) { return static_cast<const State*>(state)->part_bytes; }
+double part_bytes(const void* state) { return static_cast<const State*>(state)->parts.part_bytes; }
 
 template <class Type>
 constexpr GpuTiles kTiles = {.block_m = kTileM,
@@ -180,7 +124,7 @@ constexpr GpuTiles kTiles = {.block_m = kTileM,
 
 }  // namespace
 
-extern const GpuKernel sm90a_v12_streamk = {.exec_unit = "wgmma",
+extern const GpuKernel sm90a_v14_streamk = {.exec_unit = "wgmma",
                                             .bf16 = launch<Bf16>,
                                             .f16 = launch<F16>,
                                             .bf16_out = launch<Bf16, bf16>,
