@@ -359,7 +359,7 @@ void flag(Ceiling& row, std::string_view verdict, std::string cause) {
 }
 
 int level_rank(std::string_view level) {
-  constexpr std::string_view kOrder[] = {"L1", "L2", "L3", "L4", "DRAM", "HBM"};
+  constexpr std::string_view kOrder[] = {"shared", "L1", "L2", "L3", "L4", "DRAM", "HBM"};
   return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), level) -
                           std::begin(kOrder));
 }

@@ -21,7 +21,9 @@ inline constexpr Column kCeilingsColumns[] = {
     {"machine", "", "CPU model and core count; of GPU rows the GPU's model"},
     {"device", "", "cpu or gpu"},
     {"resource", "", "compute, bandwidth, latency or link"},
-    {"level", "", "L1, L2, L3, DRAM, HBM, or the link's name; empty for compute"},
+    {"level", "",
+     "L1, L2, L3, DRAM, HBM, shared (a GPU's, latency only) or the link's name; empty for "
+     "compute"},
     {"operation", "", "fma_peak; read, write, copy, triad …; chase; launch"},
     {"dtype", "", "element type, as in benchmark names"},
     {"exec_unit", "", "scalar, simd-<isa>, cuda-core, mma, wgmma …"},

@@ -12,9 +12,21 @@ struct alignas(128) GpuNode {
   const GpuNode* next;
 };
 
-struct GpuKernel {
-  /// One thread follows `loads` links from *at and leaves where it ends in *at (device memory).
-  void (*follow)(const GpuNode** at, std::int64_t loads, cudaStream_t) = nullptr;
+/// A cycle of `count` nodes, of which `first` lies first, and where a walk stands (device memory).
+struct GpuChain {
+  const GpuNode* first;
+  std::int64_t count;
+  const GpuNode** at;
 };
+
+struct GpuKernel {
+  /// One thread follows `loads` links from *chain.at and leaves where it ends there.
+  void (*follow)(const GpuChain& chain, std::int64_t loads, cudaStream_t) = nullptr;
+  /// Through a copy in shared memory, made at the beginning of every launch.
+  bool in_shared = false;
+};
+
+/// Nodes that a walk in shared memory has at most.
+inline constexpr std::int64_t kSharedNodes = 128;
 
 }  // namespace kernels::chase

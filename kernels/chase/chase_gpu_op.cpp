@@ -26,6 +26,9 @@ class GpuChase final : public cuda::GpuProblem {
     if (count_ < 2) throw BadInput("shape: size:" + c.text("size") + " must be at least 256");
     if (count_ > std::int64_t{1} << 32)
       throw BadInput("shape: size:" + c.text("size") + " is too large");
+    if (kernel.in_shared && count_ > kSharedNodes)
+      throw BadInput("shape: size:" + c.text("size") + " is too large for level:shared (at most " +
+                     std::to_string(kSharedNodes * sizeof(GpuNode)) + ")");
     cuda::require_device_memory(working_set_bytes(), caches);
     nodes_ = cuda::allocate(count_ * sizeof(GpuNode));
     at_ = cuda::allocate(sizeof(const GpuNode*));
@@ -34,7 +37,7 @@ class GpuChase final : public cuda::GpuProblem {
   }
 
   std::int64_t enqueue(std::int64_t, std::int64_t count, cudaStream_t stream) override {
-    kernel_.follow(cuda::as<const GpuNode*>(at_), count, stream);
+    kernel_.follow({first(), count_, cuda::as<const GpuNode*>(at_)}, count, stream);
     return 1;
   }
 
@@ -48,6 +51,7 @@ class GpuChase final : public cuda::GpuProblem {
   Cost cost() const override { return {0, 8}; }
   LevelBytes traffic() const override {
     const double set = working_set_bytes(), l2 = static_cast<double>(caches_.l2);
+    if (kernel_.in_shared) return {.l1 = 8};
     if (set <= 0.25 * static_cast<double>(caches_.l1d)) return {.l1 = 8};
     if (set <= 0.5 * l2 && set >= 8.0 * static_cast<double>(caches_.l1d)) return {.l1 = 8, .l2 = 8};
     if (l2 > 0 && set >= 4 * l2) return {.l1 = 8, .l2 = 8, .dram = 8};
@@ -94,7 +98,13 @@ class GpuChase final : public cuda::GpuProblem {
   cuda::Memory nodes_, at_;
 };
 
-bool supports(const KernelInfo&, const Case& c) { return c.dtype == "u64"; }
+bool supports(const KernelInfo& info, const Case& c) {
+  const std::string level = c.text("level");
+  if (!level.empty() && level != "shared")
+    throw BadInput("shape: level:" + level + " (known: shared)");
+  return c.dtype == "u64" &&
+         (level == "shared") == static_cast<const GpuKernel*>(info.table)->in_shared;
+}
 
 std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {
   return std::make_unique<GpuChase>(*static_cast<const GpuKernel*>(info.table), c, caches);
@@ -104,21 +114,27 @@ Case make_case(std::int64_t size, bool quick) {
   return {.dtype = "u64", .keys = {{"size", std::to_string(size)}}, .quick = quick};
 }
 
+Case shared_case(std::int64_t nodes) {
+  Case c = make_case(nodes * static_cast<std::int64_t>(sizeof(GpuNode)), true);
+  c.keys.emplace_back("level", "shared");
+  return c;
+}
+
 std::vector<Case> cases(const Caches& caches) {
   constexpr std::int64_t kKb = 1 << 10, kMb = 1 << 20, kGb = 1 << 30;
   std::map<std::int64_t, bool> sizes;  // whether quick
   for (std::int64_t size = 8 * kKb; size <= 2 * kGb; size *= 2)
     sizes[size] = size == 16 * kKb || size == 32 * kKb || size >= kGb;
   for (const std::int64_t size : cuda::sizes_in_l2({8 * kMb, 16 * kMb}, caches)) sizes[size] = true;
-  std::vector<Case> all;
+  std::vector<Case> all = {shared_case(kSharedNodes)};
   for (const auto& [size, quick] : sizes)
     if (caches.memory == 0 || 2 * size < caches.memory) all.push_back(make_case(size, quick));
   return all;
 }
 
 std::vector<Case> test_cases() {
-  return {make_case(256, false), make_case(4096, false), make_case(100 * 128, false),
-          make_case(1 << 20, false)};
+  return {make_case(256, false),     make_case(4096, false), make_case(100 * 128, false),
+          make_case(1 << 20, false), shared_case(2),         shared_case(kSharedNodes)};
 }
 
 }  // namespace
