@@ -8,7 +8,9 @@ namespace {
 
 template <class T>
 __host__ __device__ T make_value(std::uint64_t seed, std::uint64_t i, Values values) {
-  return values == Values::random ? random_value<T>(seed, i) : random_integer<T>(seed, i, 4);
+  if constexpr (!std::is_integral_v<T>)
+    if (values == Values::normal) return random_normal<T>(seed, i);
+  return values == Values::integers ? random_integer<T>(seed, i, 4) : random_value<T>(seed, i);
 }
 
 template <>

@@ -9,9 +9,9 @@
 
 namespace kernels::cuda {
 
-/// How values come from kernels/values.hpp: random_value (full range), or random_integer within 4,
-/// whose sums of products are exact in fp32.
-enum class Values { random, integers };
+/// How values come from kernels/values.hpp: random_value (full range), random_normal (int8:
+/// random_value too), or random_integer within 4, whose sums of products are exact in fp32.
+enum class Values { random, normal, integers };
 
 /// A matrix as it lies in memory: `rows` rows of `columns` elements, `pitch` elements apart.
 /// Element (r, c) holds logical element r * columns + c, or c * rows + r where it is stored

@@ -125,8 +125,8 @@ class GpuMatmul final : public cuda::GpuProblem {
                        cuda::allocate(s.batch * elements(y_layout_) * e.y),
                        cuda::allocate(s.batch * elements(z_layout_) * e.z)});
       for (std::int64_t b = 0; b < s.batch; ++b) {
-        cuda::fill(types_.x, x(slot, b), x_layout_, seed_x(b), Values::random);
-        cuda::fill(types_.y, y(slot, b), y_layout_, seed_y(b), Values::random);
+        cuda::fill(types_.x, x(slot, b), x_layout_, seed_x(b), Values::normal);
+        cuda::fill(types_.y, y(slot, b), y_layout_, seed_y(b), Values::normal);
       }
       if (e.scale > 0) {
         slot_.back().scales = cuda::allocate(s.batch * s.n * e.scale);
@@ -278,7 +278,7 @@ class GpuMatmul final : public cuda::GpuProblem {
     const Shape& s = shape_;
     const auto values = [&](Type type, std::uint64_t seed, std::int64_t count) {
       std::vector<double> v(count);
-      for (std::int64_t i = 0; i < count; ++i) v[i] = cuda::value_at(type, seed, i, Values::random);
+      for (std::int64_t i = 0; i < count; ++i) v[i] = cuda::value_at(type, seed, i, Values::normal);
       return v;
     };
     const std::vector<double> xs = values(types_.x, seed_x(b), s.m * s.k),

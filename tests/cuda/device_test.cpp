@@ -236,7 +236,25 @@ TEST(ValueAt, IsRepresentableInItsType) {
     const double v = value_at(Type::bf16, 3, i, Values::random);
     EXPECT_EQ(v, static_cast<double>(bf16(static_cast<float>(v))));
     EXPECT_LE(std::abs(value_at(Type::f32, 3, i, Values::integers)), 4.0);
+    EXPECT_EQ(value_at(Type::s8, 3, i, Values::normal), value_at(Type::s8, 3, i, Values::random));
   }
+}
+
+TEST(ValueAt, IsNormalWhereAskedFor) {
+  constexpr int kCount = 100000;
+  double sum = 0, squares = 0, beyond_two = 0, below = 0;
+  for (int i = 0; i < kCount; ++i) {
+    const double v = value_at(Type::f32, 5, i, Values::normal);
+    sum += v;
+    squares += v * v;
+    beyond_two += std::abs(v) > 2;
+    below += v < -0.5;
+  }
+  // Four deviations of each mean; the tail is 0.0455 of a normal distribution.
+  EXPECT_NEAR(sum / kCount, 0, 4 / std::sqrt(kCount));
+  EXPECT_NEAR(squares / kCount, 1, 4 * std::sqrt(2.0 / kCount));
+  EXPECT_NEAR(beyond_two / kCount, 0.0455, 0.004);
+  EXPECT_NEAR(below / kCount, 0.3085, 0.008);
 }
 
 }  // namespace
