@@ -52,17 +52,18 @@ const Ceiling* bandwidth_roof(const Benchmark& row, std::string_view level,
   return best;
 }
 
-/// Launch or start-up time of a call, at the best rate of launches seen; 0 where none is known, as
-/// on a CPU.
+/// Launch or start-up time of a call: benchmarks are launched one by one on a stream, so at the rate
+/// of that, or else at the best one seen; 0 where none is known, as on a CPU.
 double launch_time(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
-  double best = kUnknownNumber;
+  double best = kUnknownNumber, on_stream = kUnknownNumber;
   for (const Ceiling& ceiling : ceilings) {
-    if (ceiling.device == row.device && ceiling.resource == "latency" &&
-        ceiling.level == "launch") {
-      best = std::fmin(best, ceiling.value());
-    }
+    if (ceiling.device != row.device || ceiling.resource != "latency" || ceiling.level != "launch")
+      continue;
+    best = std::fmin(best, ceiling.value());
+    if (ceiling.operation.ends_with("_stream")) on_stream = std::fmin(on_stream, ceiling.value());
   }
-  return std::isnan(best) ? 0 : best * row.launches;
+  const double time = std::isnan(on_stream) ? best : on_stream;
+  return std::isnan(time) ? 0 : time * row.launches;
 }
 
 /// A peak in theory at the clock that a benchmark ran at, which heavy work may lower; at the

@@ -237,6 +237,22 @@ TEST(Overlay, LaunchTimeBoundsASmallKernel) {
   EXPECT_EQ(points[1].verdict, "impossible");
 }
 
+TEST(Overlay, LaunchesCostWhatTheyDoOnAStreamThoughAGraphsCostLess) {
+  auto limits = ceilings();
+  for (Ceiling& c : limits) c.device = "gpu";
+  for (const auto& [operation, seconds] :
+       {std::pair{"sm80_graph", 1e-6}, {"sm80_stream", 3e-6}, {"sm80_graph", 2e-6}}) {
+    limits.push_back(ceiling("latency", "launch", "", seconds));
+    limits.back().device = "gpu";
+    limits.back().operation = operation;
+  }
+  std::vector<Benchmark> rows = {kernel(1e5, {{"L2", 1e5}}, 5e-6)};
+  rows[0].device = "gpu";
+  EXPECT_DOUBLE_EQ(overlay(rows, limits)[0].t_lower_s, 3e-6);
+  std::erase_if(limits, [](const Ceiling& c) { return c.operation == "sm80_stream"; });
+  EXPECT_DOUBLE_EQ(overlay(rows, limits)[0].t_lower_s, 1e-6);
+}
+
 TEST(Overlay, LaunchTimeCountsForEveryLaunchOfACall) {
   auto limits = ceilings();
   for (Ceiling& c : limits) c.device = "gpu";
