@@ -184,7 +184,7 @@ python_packages "$scripts/requirements.txt" ||
   echo "setup: matplotlib and Bokeh could not be installed: pictures and report.html are skipped" >&2
 if $want_test; then
   python_packages "$scripts/requirements-test.txt" ||
-    echo "setup: Selenium could not be installed: browser tests are skipped" >&2
+    echo "setup: Selenium and cuobjdump could not be installed: tests of pages and of machine code are skipped" >&2
 fi
 if $want_peers; then
   python_packages "$scripts/requirements-peers.txt" ||

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Whether the GPU kernels' machine code has the instructions that their notes speak of.
+
+usage: machine_code.py OBJECTS BIN
+  OBJECTS  the folder of the compiled kernels (kernels_cuda_*.dir/<operation>/<file>.cu.o)
+  BIN      the folder of cuobjdump and nvdisasm
+Exit code 1: some kernel lacks an instruction, or has one that it must not have; 77: no cuobjdump.
+"""
+
+import collections
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+# Of a kernel of the file whose mangled name matches: at least so many of each instruction. A number
+# is what one trip through the innermost loop needs, or 1. Names as nvdisasm prints them: LDGSTS is
+# cp.async, LDSM ldmatrix, STSM stmatrix, UTMALDG and UTMASTG TMA, HGMMA, IGMMA and QGMMA wgmma,
+# SYNCS mbarriers, NA without a place in L1.
+LOADS_16 = r"LDG\.E\.(?:\w+\.)*128"
+RING = {r"UTMALDG": 1, r"SYNCS\.PHASECHK": 2, r"USETMAXREG\.TRY_ALLOC": 1, r"USETMAXREG\.DEALLOC": 1}
+SPLIT_K = {r"LDGSTS\.E\.BYPASS\.128": 8, r"ATOMG\.E\.INC": 1}
+RULES = {
+    "dot_sm80_v1_atomic": {"": {r"RED\.E\.ADD": 1}},
+    "dot_sm80_v3_shuffle": {"": {r"SHFL\.BFLY": 10}},
+    "dot_sm80_v4_vector": {"": {LOADS_16: 2}, r"_vectorIa": {r"IDP\.4A\.S8\.S8": 4}},
+    "dot_sm80_v5_flight": {"": {r"LDG\.E\.NA\.128": 8}},
+    "dot_sm80_v6_single": {"": {r"LDG\.E\.NA\.128": 8, r"ATOMG\.E\.INC": 1}},
+    "stream_sm80_vector": {"read": {LOADS_16: 4}, "write": {r"STG\.E\.128": 4},
+                           "triad": {LOADS_16: 8, r"STG\.E\.128": 4}},
+    "stream_sm80_l1": {"": {LOADS_16: 2}},
+    "stream_sm80_shared": {"": {r"LDS\.128": 2}},
+    "chase_sm80_plain": {"": {r"LDG\.E\.64": 16}},
+    "chase_sm80_shared": {"": {r"LDS": 16}},
+    "fma_peak_sm80_cuda_core": {"fma_chainsId": {r"DFMA": 128}, "fma_chainsIf": {r"FFMA": 384},
+                                "pair_chainsI6__half": {r"HFMA2": 384},
+                                "pair_chainsI.*bf16": {r"HFMA2\.BF16_V2": 384}},
+    "fma_peak_sm80_mma": {"Bf16": {r"HMMA\.16816\.F32\.BF16": 32}, "F16": {r"HMMA\.16816\.F32$": 32},
+                          "Tf32": {r"HMMA\.1688\.F32\.TF32": 32}, "2S8E": {r"IMMA\.16832\.S8\.S8": 32},
+                          "f64": {r"DMMA\.884": 32}},
+    "fma_peak_sm89_mma": {"": {r"QMMA\.16832\.F32\.E4M3\.E4M3": 32}},
+    "fma_peak_sm90a_mma": {"": {r"DMMA\.16": 32}},
+    "fma_peak_sm90a_wgmma": {"Bf16|F16|Tf32": {r"HGMMA": 4}, "2S8E": {r"IGMMA": 4}, "E4m3": {r"QGMMA": 4}},
+    "matmul_sm80_v1_naive": {"": {r"FFMA": 1}},
+    "matmul_sm80_v2_coalesced": {"": {r"FFMA": 1}},
+    "matmul_sm80_v3_shared": {"kernelIf": {r"FFMA": 32, r"LDS": 32}, "kernelId": {r"DFMA": 32}},
+    "matmul_sm80_v4_register": {"": {r"FFMA": 64, r"LDS": 16}},
+    "matmul_sm80_v5_vector": {"": {r"FFMA": 64, r"LDS\.128": 4, LOADS_16: 2, r"STG\.E\.128": 16}},
+    "matmul_sm80_v6_warptile": {"": {r"FFMA": 64, r"LDS\.128": 4, LOADS_16: 2, r"STG\.E\.128": 16}},
+    "matmul_sm80_v7_async": {"": {r"FFMA": 256, r"LDS\.128": 16, r"LDGSTS\.E\.BYPASS\.128": 2,
+                                  r"STG\.E\.128": 16}},
+    "matmul_sm80_v8_mma": {"": {r"LDGSTS\.E\.BYPASS\.128": 4, r"LDSM\.16\.M88\.4": 8},
+                           "Bf16": {r"HMMA\.16816\.F32\.BF16": 32, r"LDSM\.16\.MT88\.4": 4},
+                           "F16": {r"HMMA\.16816\.F32": 32}, "2S8E": {r"IMMA\.16832\.S8\.S8": 32}},
+    "matmul_sm80_splitk": {"": SPLIT_K, "Bf16E": {r"HMMA\.16816\.F32\.BF16": 8},
+                           "Bf16xS8": {r"HMMA\.16816\.F32\.BF16": 16, r"HFMA2\.BF16_V2": 16},
+                           "Tf32": {r"HMMA\.1688\.F32\.TF32": 8}, "2S8E": {r"IMMA|HFMA2": 8}},
+    "matmul_sm80_splitk_simt": {"": {**SPLIT_K, r"FFMA": 256, r"LDS\.128": 40}},
+    "matmul_sm90a_v9_tma": {"": {r"UTMALDG": 1, r"SYNCS\.PHASECHK": 1, r"HGMMA": 4}},
+    "matmul_sm90a_v10_ring": {"": {**RING, r"HGMMA": 4}},
+    "matmul_sm90a_v11_persistent": {"": {**RING, r"HGMMA": 4}},
+    "matmul_sm90a_v12_cluster": {"": {**RING, r"HGMMA": 4, r"UTMALDG\.3D\.MULTICAST": 1, r"UCGABAR": 2}},
+    "matmul_sm90a_v13_store": {"": {**RING, r"UTMALDG\.3D\.MULTICAST": 1, r"UTMASTG": 1},
+                               "Bf16|F16|Tf32": {r"HGMMA": 4}, "2S8E": {r"IGMMA": 4}, "E4m3": {r"QGMMA": 4},
+                               "Bf16ENS|F16E6__half": {r"STSM\.16\.M88\.4": 4}},
+    "matmul_sm90a_v14_streamk": {"": {**RING, r"UTMASTG": 1, r"ATOMG\.E\.INC": 1, LOADS_16: 16},
+                                 "Bf16|F16|Tf32": {r"HGMMA": 4}, "2S8E": {r"IGMMA": 4},
+                                 "E4m3": {r"QGMMA": 4}},
+    "matmul_sm90a_v15_widen": {"": {**RING, r"HGMMA": 8, r"HFMA2\.BF16_V2": 32, r"ATOMG\.E\.INC": 1}},
+    "attention_sm80_v2_split": {"split_kernel": {r"LDG\.E\.NA\.128": 8}},
+    "attention_sm80_v3_gqa": {"split_kernel": {r"LDG\.E\.NA\.128": 4}},
+    "attention_sm80_v4_mma": {"mma_kernel.*Li128": {r"LDGSTS\.E\.BYPASS\.128": 8, r"HMMA\.16816\.F32": 32},
+                              "mma_kernelI6__half|mma_kernelINS_4bf16": {r"LDSM\.16\.M88\.4": 4,
+                                                                         r"LDSM\.16\.MT88\.4": 4}},
+    "attention_sm90a_v5_tma": {"tma_kernel.*Li128": {r"UTMALDG": 2, r"SYNCS\.PHASECHK": 2,
+                                                     r"HMMA\.16816\.F32": 32}},
+    "attention_sm90a_v6_fused": {"tma_kernel.*Li128": {r"UTMALDG": 2, r"SYNCS\.PHASECHK": 2,
+                                                       r"HMMA\.16816\.F32": 32, r"ATOMG\.E\.INC": 1}},
+}
+# Local memory (a spill), and loads and stores that first ask which memory an address is of.
+FORBIDDEN = re.compile(r"^(?:LDL|STL|LD|ST|ATOM)(?:\.|$)")
+
+# 00a0 @!P0 LDG.E.128 R4, desc[UR6][R2.64] ;
+INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)")
+
+
+def instructions(item):
+    """By kernel, how often each instruction is there."""
+    stem, path, env = item
+    arch = re.search(r"_(sm\d+a?)_", stem)[1]
+    listing = subprocess.run(["cuobjdump", "-sass", "-arch", arch.replace("sm", "sm_"), path], env=env,
+                             capture_output=True, text=True, check=True).stdout
+    kernels, counts = {}, collections.Counter()
+    for line in listing.splitlines():
+        if name := re.match(r"\s*Function : (\S+)", line):
+            counts = kernels[name[1]] = collections.Counter()
+        elif found := INSTRUCTION.search(line):
+            counts[found[1]] += 1
+    return stem, kernels
+
+
+def faults(stem, kernels):
+    for kernel, counts in kernels.items():
+        for name in filter(FORBIDDEN.match, counts):
+            yield f"{stem}: {name} in {kernel}"
+    for pattern, needed in RULES[stem].items():
+        matching = {k: counts for k, counts in kernels.items() if re.search(pattern, k)}
+        if not matching:
+            yield f"{stem}: no kernel matches '{pattern}'"
+        for kernel, counts in matching.items():
+            for instruction, least in needed.items():
+                there = sum(n for name, n in counts.items() if re.match(instruction, name))
+                if there < least:
+                    yield f"{stem}: {there} of {least} {instruction} in {kernel}"
+
+
+def main():
+    objects, tools = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    if not (tools / "cuobjdump").exists():
+        print(f"no cuobjdump in {tools}")
+        return 77
+    env = dict(os.environ, PATH=f"{tools}:{os.environ['PATH']}")
+    compiled = {path.name.removesuffix(".cu.o"): path for path in objects.glob("kernels_cuda_*.dir/*/*.cu.o")}
+    ours = {stem for stem in compiled if re.search(r"_sm\d+a?_", stem)}
+    without = {"decode_sm80_mma", "dot_sm80_v2_block", "launch_sm80_graph", "launch_sm80_stream",
+               "link_sm80_pinned", "attention_sm80_v1_warp"}  # their notes name no instruction
+    wrong = [f"{stem}: no rule, or none compiled" for stem in sorted(ours ^ (set(RULES) | without))]
+    items = [(stem, compiled[stem], env) for stem in sorted(ours & set(RULES))]
+    count = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for stem, kernels in pool.map(instructions, items):
+            count += len(kernels)
+            wrong += faults(stem, kernels)
+    print("\n".join(wrong) if wrong else f"{count} kernels of {len(items)} files have what their notes name")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
