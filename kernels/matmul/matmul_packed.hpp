@@ -83,6 +83,11 @@ struct Packed {
     /// four, two are between.
     std::int64_t side = 1;
 
+    /// Whether a part's panels of Y are multiplied again, with its next panels of X. Else they are
+    /// packed to one place, which stays in L1 and leaves L2 to the rest: 1 to 1.6 % for 256 cubed
+    /// on Zen 5.
+    bool y_waits() const { return x_part < mc; }
+
     /// Blocks of K of about equal size, none of which is longer than `most` steps.
     void cut(std::int64_t most) {
       k_blocks = blocks_of(s.k, most);
@@ -163,11 +168,12 @@ struct Packed {
   }
 
   /// Parts of Z, as square as may be, as a byte of Y takes longer to pack than one of X, whose
-  /// panels stay in L2: one a thread if a block of K of a part's Y is of L3's size,
-  /// with as much of X at a time as L2 holds; of few rows, which one thread packs for all its
-  /// columns soon enough, any number, if a short block of X and Y together stay in L2. A panel of Y
-  /// takes up to two thirds of L1, or what long_panel() says: on Zen 4 21 KB, and so more passes
-  /// over Z, cost four cores 3 to 12 % against 32 KB.
+  /// panels stay in L2 (cut by rows alone, two cores of Zen 5 take 1.02 to 1.16 times as long at
+  /// 256 and 512 cubed): one a thread if a block of K of a part's Y is of L3's size, with as much
+  /// of X at a time as L2 holds; of few rows, which one thread packs for all its columns soon
+  /// enough, any number, if a short block of X and Y together stay in L2. A panel of Y takes up to
+  /// two thirds of L1, or what long_panel() says: on Zen 4 21 KB, and so more passes over Z, cost
+  /// four cores 3 to 12 % against 32 KB.
   static void part(std::int64_t threads, std::int64_t l1, std::int64_t l2, std::int64_t l3,
                    std::int64_t mc_most, bool prepacked, Layout& l) {
     constexpr std::int64_t kLeast = 160 * E::kGroup, kFewPanels = 16;
@@ -226,7 +232,7 @@ struct Packed {
   }
 
   static std::int64_t part_y_bytes(const Layout& l) {
-    const std::int64_t panels = l.in_turns ? kAtOnce : l.nc;
+    const std::int64_t panels = l.in_turns || !l.y_waits() ? kAtOnce : l.nc;
     return round_up(panels * l.y_panel * std::int64_t{sizeof(Yp)}, 4096);
   }
 
@@ -549,7 +555,8 @@ struct Packed {
                                 std::int64_t end, const float* scales, Z* z, NextRows& rows,
                                 Yp* y_panels) noexcept {
     const std::int64_t depth = l.depth(block);
-    for (std::int64_t p = begin; p < end; p += kAtOnce, y_panels += kAtOnce * l.y_panel) {
+    const std::int64_t further = l.y_waits() ? kAtOnce * l.y_panel : 0;
+    for (std::int64_t p = begin; p < end; p += kAtOnce, y_panels += further) {
       const std::int64_t p_end = lesser(p + kAtOnce, end);
       pack_y(l, y, depth, p, p_end, y_panels, l.y_panel);
       NextStrip next(l, p_end < end ? y + p_end * kNr : nullptr, depth,
