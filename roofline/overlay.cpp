@@ -52,8 +52,8 @@ const Ceiling* bandwidth_roof(const Benchmark& row, std::string_view level,
   return best;
 }
 
-/// Launch or start-up time of a call: benchmarks are launched one by one on a stream, so at the rate
-/// of that, or else at the best one seen; 0 where none is known, as on a CPU.
+/// Launch or start-up time of a call: benchmarks are launched one by one on a stream, so at the
+/// rate of that, or else at the best one seen; 0 where none is known, as on a CPU.
 double launch_time(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
   double best = kUnknownNumber, on_stream = kUnknownNumber;
   for (const Ceiling& ceiling : ceilings) {

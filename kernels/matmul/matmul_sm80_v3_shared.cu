@@ -1,6 +1,7 @@
 // Idea: a block brings 32 x 32 tiles of X and Y into shared memory and uses each value 32 times.
 // Bound: shared memory: two 4-byte reads for each multiply-add.
-// Gains over v2: 32 times less traffic from L2.
+// Gains over v2 (expected, not measured yet): 32 times less traffic from L2; public ladders go
+// from 8.5 to 13 % of the library.
 #include "kernels/cuda/check.hpp"
 #include "kernels/matmul/matmul_gpu.hpp"
 
