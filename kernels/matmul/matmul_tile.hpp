@@ -25,6 +25,25 @@ struct Ahead {
   }
 };
 
+/// A panel of X that is packed meanwhile: for each kChunk steps those of `rows` rows, `apart`
+/// values from one to the next.
+template <class E>
+struct Copy {
+  const typename E::X* from = nullptr;
+  std::int64_t apart = 0;
+  typename E::Xp* to = nullptr;
+  std::int64_t rows = 0;
+
+  [[gnu::always_inline]] void chunk() {
+    if constexpr (parts_of<E>() == 1) {
+      if (rows == 0) return;
+      for (std::int64_t row = 0; row < rows; ++row, to += E::kChunk)
+        E::pack_x(from + row * apart, to);
+      from += E::kChunk;
+    }
+  }
+};
+
 /// What goes to Z of row r and vector v of a tile.
 template <class E, class V>
 [[gnu::always_inline]] inline auto sums_of(const typename E::Xp* head, int r,
@@ -44,7 +63,7 @@ template <class E, int R, int P>
 [[gnu::noinline]] void tile(std::int64_t groups, const typename E::Xp* x, const typename E::Yp* y,
                             std::int64_t panel, typename E::Z* z, std::int64_t ldz,
                             std::int64_t width, bool accumulate, const float* scales, Ahead ahead,
-                            Ahead beside) noexcept {
+                            Ahead beside, Copy<E> copy) noexcept {
   using V = typename E::V;
   constexpr int kSteps = E::kChunk / E::kGroup, kNr = E::kVectors * E::kLanes;
   constexpr int kParts = parts_of<E>(), kRows = R * kParts;
@@ -115,6 +134,7 @@ template <class E, int R, int P>
     ahead.at += ahead.rows * ahead.apart;
     for (std::int64_t row = 0; row < beside.rows; ++row) beside.ask_for(row, 0);
     beside.at += beside.rows * beside.apart;
+    copy.chunk();
     x += kRows * E::kChunk;
     y += kSteps * kNr * E::kGroup;
   }
@@ -171,7 +191,7 @@ template <class E, int R, int P>
 template <class E>
 using TileFunction = void (*)(std::int64_t, const typename E::Xp*, const typename E::Yp*,
                               std::int64_t, typename E::Z*, std::int64_t, std::int64_t, bool,
-                              const float*, Ahead, Ahead) noexcept;
+                              const float*, Ahead, Ahead, Copy<E>) noexcept;
 
 template <class E, int R>
 constexpr TileFunction<E> pick_tile(std::int64_t rows) {
