@@ -64,8 +64,7 @@ __global__ void __launch_bounds__(kThreads, 2) register_kernel(GpuArguments a) {
 }
 
 void launch(const GpuArguments& a, cudaStream_t stream) {
-  const dim3 blocks((a.n + kBlock - 1) / kBlock, (a.m + kBlock - 1) / kBlock, a.batch);
-  register_kernel<<<blocks, kThreads, 0, stream>>>(a);
+  register_kernel<<<simt::grid_of(a), kThreads, 0, stream>>>(a);
   CUDA_CHECK_LAUNCH("register matmul");
 }
 

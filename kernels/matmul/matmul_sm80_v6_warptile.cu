@@ -17,8 +17,7 @@ __global__ void __launch_bounds__(kThreads, 2) warptile_kernel(GpuArguments a) {
 }
 
 void launch(const GpuArguments& a, cudaStream_t stream) {
-  const dim3 blocks((a.n + kBlock - 1) / kBlock, (a.m + kBlock - 1) / kBlock, a.batch);
-  warptile_kernel<<<blocks, kThreads, 0, stream>>>(a);
+  warptile_kernel<<<simt::grid_of(a), kThreads, 0, stream>>>(a);
   CUDA_CHECK_LAUNCH("warp-tile matmul");
 }
 

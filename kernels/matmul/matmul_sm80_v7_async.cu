@@ -39,29 +39,14 @@ __device__ __forceinline__ int valid_bytes(int left) {
 __global__ void __launch_bounds__(kThreads, 2) async_kernel(GpuArguments a) {
   __shared__ Stage stages[kStages];
   const int t = threadIdx.x;
-  const std::int64_t first_row = std::int64_t{blockIdx.y} * kBlock;
-  const std::int64_t first_column = std::int64_t{blockIdx.x} * kBlock;
-
-  // What this thread brings in: four values along K of a row of X, four along N of a row of Y.
-  const int xm = t / 2, xk = t % 2 * 4, yk = t / 32, yn = t % 32 * 4;
-  const bool has_row = first_row + xm < a.m;
-  const auto* x = static_cast<const float*>(a.x) + blockIdx.z * a.x_stride +
-                  (has_row ? (first_row + xm) * a.x_pitch : 0) + xk;
-  const auto* y =
-      static_cast<const float*>(a.y) + blockIdx.z * a.y_stride + yk * a.y_pitch + first_column + yn;
-  int x_left = has_row ? static_cast<int>(a.k) - xk : 0, y_left = static_cast<int>(a.k) - yk;
-  const int y_bytes = valid_bytes(static_cast<int>(a.n - first_column) - yn);
+  simt::Loads from(a, t);
   const auto copy = [&](int stage) {
-    const int x_bytes = valid_bytes(x_left);
-    const bool has_y = y_left > 0 && y_bytes > 0;
+    const int x_bytes = valid_bytes(from.x_valid()), y_bytes = valid_bytes(from.y_valid());
     // Where nothing is read the address still must be one of the matrix.
-    ptx::copy_async_16(&stages[stage].x[xm][xk], x_bytes > 0 ? x : a.x, x_bytes);
-    ptx::copy_async_16(&stages[stage].y[yk][yn], has_y ? y : a.y, has_y ? y_bytes : 0);
+    ptx::copy_async_16(&stages[stage].x[from.xm][from.xk], x_bytes > 0 ? from.x : a.x, x_bytes);
+    ptx::copy_async_16(&stages[stage].y[from.yk][from.yn], y_bytes > 0 ? from.y : a.y, y_bytes);
     ptx::copy_async_commit();
-    x += kStep;
-    y += kStep * a.y_pitch;
-    x_left -= kStep;
-    y_left -= kStep;
+    from.advance(a.y_pitch);
   };
 
   const Place place{t / 32, t % 32};
@@ -100,8 +85,7 @@ __global__ void __launch_bounds__(kThreads, 2) async_kernel(GpuArguments a) {
 }
 
 void launch(const GpuArguments& a, cudaStream_t stream) {
-  const dim3 blocks((a.n + kBlock - 1) / kBlock, (a.m + kBlock - 1) / kBlock, a.batch);
-  async_kernel<<<blocks, kThreads, 0, stream>>>(a);
+  async_kernel<<<simt::grid_of(a), kThreads, 0, stream>>>(a);
   CUDA_CHECK_LAUNCH("async matmul");
 }
 

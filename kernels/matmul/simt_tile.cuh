@@ -14,6 +14,42 @@ inline constexpr int kStep = 8;     ///< of K
 inline constexpr int kThreads = 256;
 static_assert(kBlock * kStep == 4 * kThreads, "a thread loads one 16-byte vector of each tile");
 
+/// Blocks that cover Z.
+inline dim3 grid_of(const GpuArguments& a) {
+  return dim3((a.n + kBlock - 1) / kBlock, (a.m + kBlock - 1) / kBlock, a.batch);
+}
+
+/// What a thread brings in of each step: four values along K of a row of X, four along N of a row
+/// of Y. Offsets are 32-bit and pointers move along K: 64-bit indices would spill.
+struct Loads {
+  int xm, xk, yk, yn;  ///< in the block's tiles
+  const float *x, *y;
+  int x_left, y_left, y_columns;
+
+  __device__ Loads(const GpuArguments& a, int t)
+      : xm(t / 2), xk(t % 2 * 4), yk(t / 32), yn(t % 32 * 4) {
+    const std::int64_t row = std::int64_t{blockIdx.y} * kBlock + xm;
+    const std::int64_t first_column = std::int64_t{blockIdx.x} * kBlock;
+    const bool has_row = row < a.m;
+    x = static_cast<const float*>(a.x) + blockIdx.z * a.x_stride + (has_row ? row * a.x_pitch : 0) +
+        xk;
+    y = static_cast<const float*>(a.y) + blockIdx.z * a.y_stride + yk * a.y_pitch + first_column +
+        yn;
+    x_left = has_row ? static_cast<int>(a.k) - xk : 0;
+    y_left = static_cast<int>(a.k) - yk;
+    y_columns = static_cast<int>(a.n - first_column) - yn;
+  }
+  /// Of the four, how many belong to the matrix: all where it is more than that, none below 1.
+  __device__ int x_valid() const { return x_left; }
+  __device__ int y_valid() const { return y_left > 0 ? y_columns : 0; }
+  __device__ void advance(std::int64_t y_pitch) {
+    x += kStep;
+    y += kStep * y_pitch;
+    x_left -= kStep;
+    y_left -= kStep;
+  }
+};
+
 /// Four floats of which `valid` are there, the rest zero.
 __device__ __forceinline__ float4 load4(const float* p, int valid) {
   if (valid >= 4) return *reinterpret_cast<const float4*>(p);
@@ -88,35 +124,19 @@ static_assert(sizeof(Tiles) <= 48 << 10, "static shared memory");
 template <class Place>
 __device__ __forceinline__ void product_by_registers(const GpuArguments& a, const Place& place,
                                                      Tiles& tiles) {
-  const int t = threadIdx.x;
-  const std::int64_t first_row = std::int64_t{blockIdx.y} * kBlock;
-  const std::int64_t first_column = std::int64_t{blockIdx.x} * kBlock;
-
-  // What this thread brings in: four values along K of a row of X, four along N of a row of Y.
-  // Offsets are 32-bit and pointers move along K: 64-bit indices would spill.
-  const int xm = t / 2, xk = t % 2 * 4, yk = t / 32, yn = t % 32 * 4;
-  const bool has_row = first_row + xm < a.m;
-  const auto* x = static_cast<const float*>(a.x) + blockIdx.z * a.x_stride +
-                  (has_row ? (first_row + xm) * a.x_pitch : 0) + xk;
-  const auto* y =
-      static_cast<const float*>(a.y) + blockIdx.z * a.y_stride + yk * a.y_pitch + first_column + yn;
-  int x_left = has_row ? static_cast<int>(a.k) - xk : 0, y_left = static_cast<int>(a.k) - yk;
-  const int y_columns = static_cast<int>(a.n - first_column) - yn;
+  Loads from(a, threadIdx.x);
   float4 next_x, next_y;
   const auto load = [&] {
-    next_x = load4(x, x_left);
-    next_y = load4(y, y_left > 0 ? y_columns : 0);
-    x += kStep;
-    y += kStep * a.y_pitch;
-    x_left -= kStep;
-    y_left -= kStep;
+    next_x = load4(from.x, from.x_valid());
+    next_y = load4(from.y, from.y_valid());
+    from.advance(a.y_pitch);
   };
   const auto store = [&](int buffer) {
-    tiles.x[buffer][xk + 0][xm] = next_x.x;
-    tiles.x[buffer][xk + 1][xm] = next_x.y;
-    tiles.x[buffer][xk + 2][xm] = next_x.z;
-    tiles.x[buffer][xk + 3][xm] = next_x.w;
-    *reinterpret_cast<float4*>(&tiles.y[buffer][yk][yn]) = next_y;
+    tiles.x[buffer][from.xk + 0][from.xm] = next_x.x;
+    tiles.x[buffer][from.xk + 1][from.xm] = next_x.y;
+    tiles.x[buffer][from.xk + 2][from.xm] = next_x.z;
+    tiles.x[buffer][from.xk + 3][from.xm] = next_x.w;
+    *reinterpret_cast<float4*>(&tiles.y[buffer][from.yk][from.yn]) = next_y;
   };
 
   float sum[8][8] = {};
