@@ -316,7 +316,8 @@ def check_other_files(folder):
     size = packed.tell() + sum(file.stat().st_size for file in folder.rglob("*")
                                if file.is_file() and file.name != "report.html"
                                and file.parent.name != "bench")  # fmt: skip
-    expect(size < 3e6, folder.name, f"takes {size} bytes as it is committed; a run is to stay under 3 MB")
+    # A run is to stay under 3 MB; the quick one, which this is, takes 1.2.
+    expect(size < 1.5e6, folder.name, f"takes {size} bytes as it is committed; a quick run is to stay under 1.5 MB")
 
 
 def main(arguments):
