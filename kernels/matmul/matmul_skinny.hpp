@@ -22,7 +22,8 @@
 namespace kernels::matmul {
 namespace {
 
-template <class E>
+/// `Depth` groups of K a visit; 0: as many as suit one row. `Together` rows of sums at a time.
+template <class E, int Depth = 0, int Together = 1>
 struct Skinny {
   using X = typename E::X;
   using Y = typename E::Y;
@@ -44,7 +45,10 @@ struct Skinny {
   /// 10 or 12: slower. Two visits of a strip one after the other, whose sums then stay in L1: 2 to
   /// 12 % slower at M = 8 and 32; with lines asked for in order 7 % faster (one core, int8, M = 8)
   /// to 16 % slower (four), four visits 6 % to -26 %.
-  static constexpr int kDepth = E::kGroup > 1 ? 4 : sizeof(typename E::V) == 64 ? 8 : 6;
+  static constexpr int kDepth = Depth > 0                     ? Depth
+                                : E::kGroup > 1               ? 4
+                                : sizeof(typename E::V) == 64 ? 8
+                                                              : 6;
   static constexpr std::int64_t kRows = kDepth * E::kGroup;
   static constexpr std::int64_t kLine = 64;
   /// Row by row: one row of X, where a group is a row or takes little to weave. Of bytes, kShort
@@ -242,15 +246,15 @@ struct Skinny {
     return sizeof(typename E::V) == 64 && l.rows >= enough ? Asking::kInOrder : Asking::kAhead;
   }
 
-  /// Adds `Depth` groups of one strip of nr columns to the sums of all rows. Asks for as many from
+  /// Adds `Groups` groups of one strip of nr columns to the sums of all rows. Asks for as many from
   /// `ahead` on (kPaced), or for as many lines (kInOrder).
-  template <int Depth, Asking kAsking>
+  template <int Groups, Asking kAsking>
   [[gnu::always_inline]] static inline void strip(const Layout& l, const Xp* x, const Y* y,
                                                   std::int64_t ldy, const Y* ahead, Lines& lines,
                                                   bool add, Kept* sums) {
-    typename E::W w[Depth][E::kVectors];
+    typename E::W w[Groups][E::kVectors];
 #pragma GCC unroll 8
-    for (int d = 0; d < Depth; ++d) {
+    for (int d = 0; d < Groups; ++d) {
       if constexpr (kAsking == Asking::kPaced) {
 #pragma GCC unroll 4
         for (std::int64_t j = 0; j < kNr; j += kLine / std::int64_t{sizeof(Y)})
@@ -265,22 +269,34 @@ struct Skinny {
     constexpr std::int64_t kStripLines = kRows * kNr * std::int64_t{sizeof(Y)} / kLine;
     std::int64_t asks = kAsking == Asking::kInOrder ? kStripLines : 0;
     const std::int64_t asks_a_row = kAsking == Asking::kInOrder ? blocks_of(asks, l.rows) : 0;
-    for (std::int64_t row = 0; row < l.rows; ++row) {
-      for (std::int64_t i = lesser(asks_a_row, asks); i > 0; --i, --asks) lines.template ask<2>();
-      typename E::V acc[E::kVectors];
-      Kept* at = sums + row * kNr;
+    const auto add_to = [&]<int Rows>(std::int64_t row) __attribute__((always_inline)) {
+      for (std::int64_t i = lesser(Rows * asks_a_row, asks); i > 0; --i, --asks)
+        lines.template ask<2>();
+      typename E::V acc[Rows][E::kVectors];
+      Kept* const at = sums + row * kNr;
 #pragma GCC unroll 4
-      for (int v = 0; v < E::kVectors; ++v)
-        acc[v] = add ? E::load_sums(at + v * E::kLanes) : E::zero();
+      for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < E::kVectors; ++v)
+          acc[r][v] = add ? E::load_sums(at + r * kNr + v * E::kLanes) : E::zero();
 #pragma GCC unroll 8
-      for (int d = 0; d < Depth; ++d) {
-        const auto b = E::broadcast(x + row * kRows + d * E::kGroup);
+      for (int d = 0; d < Groups; ++d)
 #pragma GCC unroll 4
-        for (int v = 0; v < E::kVectors; ++v) acc[v] = E::step(acc[v], w[d][v], b);
-      }
+        for (int r = 0; r < Rows; ++r) {
+          const auto b = E::broadcast(x + (row + r) * kRows + d * E::kGroup);
 #pragma GCC unroll 4
-      for (int v = 0; v < E::kVectors; ++v) E::put(at + v * E::kLanes, acc[v], false, nullptr, 0);
-    }
+          for (int v = 0; v < E::kVectors; ++v) acc[r][v] = E::step(acc[r][v], w[d][v], b);
+        }
+#pragma GCC unroll 4
+      for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < E::kVectors; ++v)
+          E::put(at + r * kNr + v * E::kLanes, acc[r][v], false, nullptr, 0);
+    };
+    std::int64_t row = 0;
+    for (; row + Together <= l.rows; row += Together) add_to.template operator()<Together>(row);
+    if constexpr (Together > 1)
+      for (; row < l.rows; ++row) add_to.template operator()<1>(row);
   }
 
   /// Asks for a strip of a visit's rows, once a line. `kLevel` as of __builtin_prefetch().
@@ -292,28 +308,28 @@ struct Skinny {
         __builtin_prefetch(reinterpret_cast<const std::byte*>(y + i * ldy) + at, 0, kLevel);
   }
 
-  /// A visit, `Depth` groups at a time. Asks for the next ones in the order of memory or, one at a
+  /// A visit, `Groups` groups at a time. Asks for the next ones in the order of memory or, one at a
   /// time, kRowAhead bytes on.
-  template <int Depth>
+  template <int Groups>
   static void row_by_row(const Layout& l, const Xp* x, const Y* y, std::int64_t whole, bool add,
                          Kept* sums) noexcept {
-    constexpr std::int64_t kGroups = Depth * E::kGroup, kLineEntries = kLine / sizeof(Y);
+    constexpr std::int64_t kSteps = Groups * E::kGroup, kLineEntries = kLine / sizeof(Y);
     constexpr std::int64_t kAhead = kRowAhead / std::int64_t{sizeof(Y)};
     Lines none{};
-    for (std::int64_t d = 0; d < kDepth; d += Depth, x += kGroups, add = true) {
-      Lines next = Lines::of(y + kGroups * l.s.n, whole, l.s.n);
+    for (std::int64_t d = 0; d < kDepth; d += Groups, x += kSteps, add = true) {
+      Lines next = Lines::of(y + kSteps * l.s.n, whole, l.s.n);
       for (std::int64_t j = 0; j < whole; j += kNr) {
-        if constexpr (Depth > 1) {
-          for (std::int64_t line = 0; line < kGroups * kNr / kLineEntries; ++line)
+        if constexpr (Groups > 1) {
+          for (std::int64_t line = 0; line < kSteps * kNr / kLineEntries; ++line)
             next.template ask<3>();
         } else if (j % kLineEntries == 0) {
           static_assert(E::kGroup == 1, "or each of its rows needs requests of its own");
           for (std::int64_t at = 0; at < kNr; at += kLineEntries)
             __builtin_prefetch(y + j + kAhead + at, 0, 3);
         }
-        strip<Depth, Asking::kNone>(l, x, y + j, l.s.n, nullptr, none, add, sums + j * l.rows);
+        strip<Groups, Asking::kNone>(l, x, y + j, l.s.n, nullptr, none, add, sums + j * l.rows);
       }
-      y += kGroups * l.s.n;
+      y += kSteps * l.s.n;
     }
   }
 
@@ -449,6 +465,36 @@ struct Skinny {
   }
 
   static constexpr Routine<X, Y, Z> routine() {
+    return {.run = run, .workspace_bytes = workspace_bytes, .tiles = tiles};
+  }
+};
+
+/// From kMany rows on, where memory is read in order, visits of `Depth` groups and four rows of
+/// sums at a time: sums, which cost a quarter of the time at 8 rows and a tenth at 32, are loaded
+/// and stored less often. Zen 5, cold, 6 groups of bf16 in place of 4: one core 1.05 to 1.1 times
+/// as fast, two 1.04 to 1.08 from 16 rows on, 0.97 at 8; of int8 widened to it 1.03 to 1.08. 7 or 8
+/// groups 0.92 to 1.07, six or eight rows at a time 0.8 to 1.07; of int8 woven in fours, whose
+/// vectors are then more than there are registers, 0.56 to 0.94; fp32 0.98 to 1.02 with rows at a
+/// time. Strips of 16 groups woven into L1 first, which no products hide, 0.6 to 0.95.
+template <class E, int Depth>
+struct SkinnyByRows {
+  using Few = Skinny<E>;
+  using Many = Skinny<E, Depth, 4>;
+  static constexpr std::int64_t kMany = 8;
+  static bool many(const Plan& plan) {
+    return plan.shape.m >= kMany && reading_of(plan.caches) == Reading::in_order;
+  }
+  static void run(const Plan& plan, const typename E::X* x, const typename E::Y* y,
+                  const float* scales, typename E::Z* z) {
+    (many(plan) ? Many::run : Few::run)(plan, x, y, scales, z);
+  }
+  static std::int64_t workspace_bytes(const Plan& plan) {
+    return (many(plan) ? Many::workspace_bytes : Few::workspace_bytes)(plan);
+  }
+  static Tiles tiles(const Plan& plan, bool packed) {
+    return (many(plan) ? Many::tiles : Few::tiles)(plan, packed);
+  }
+  static constexpr Routine<typename E::X, typename E::Y, typename E::Z> routine() {
     return {.run = run, .workspace_bytes = workspace_bytes, .tiles = tiles};
   }
 };
