@@ -185,8 +185,9 @@ def _figures(row):
     ]
 
 
-def _ladders(rows, of_each_dtype=False):
-    """Of each operation the case that most variants do, with its rungs in the registry's order."""
+def _ladders(rows, of_each):
+    """Of each operation and value of the column `of_each` the case that most variants do, with its
+    rungs in the registry's order."""
     ideas = re.findall(
         r'^(?:GPU_)?KERNEL\((\w+), (\w+), .*?"(.*)"\)', REGISTRY.read_text(), re.MULTILINE
     )
@@ -194,19 +195,23 @@ def _ladders(rows, of_each_dtype=False):
     for row in rows:
         if row["scope"] != "operation" or row["parent"] or not row["roof"]:
             continue
-        if row["level"] == _bounding(row):
-            key = tuple(row[c] for c in ("kernel", "dtype", "shape", "temperature", "threads"))
-            cases.setdefault(key, {})[row["variant"]] = row
-    highest = {}
-    for key, case in cases.items():
-        ladder = key[: 2 if of_each_dtype else 1]
-        highest[ladder] = max(highest.get(ladder, case), case, key=_height)
+        ladder = row["kernel"], row[of_each]
+        case = tuple(row[c] for c in ("dtype", "shape", "temperature", "threads"))
+        rungs = cases.setdefault(ladder, {}).setdefault(case, {})
+        if row["level"] == _bounding(row) or row["variant"] not in rungs:
+            rungs[row["variant"]] = row  # of a library, whose tiles are unknown, there is no L1
+    highest = {ladder: max(of.values(), key=_height) for ladder, of in cases.items()}
     shown = []
     operations = list(dict.fromkeys(op for op, _, _ in ideas))
     known = [ladder for ladder in highest if ladder[0] in operations]
     for ladder in sorted(known, key=lambda ladder: (operations.index(ladder[0]), *ladder)):
         op, case = ladder[0], highest[ladder]
-        rungs = [(variant, idea) for of, variant, idea in ideas if of == op and variant in case]
+        rungs = [
+            (variant, idea)
+            for of, name, idea in ideas
+            for variant in (name, f"{name}_tuned")
+            if of == op and variant in case
+        ]
         if len(rungs) < 2:
             continue
         first = case[rungs[0][0]]
@@ -294,7 +299,7 @@ def _print_device(device, kernels, ceilings, folder):
            _ceilings(ceilings, threads))  # fmt: skip
     _table(["kernel", "shape", *FIGURES], _kernels(kernels, threads))
     _table(["case", "rung", "idea", "time", "against the first", "of its roof"],
-           _ladders(kernels, of_each_dtype=device != "cpu"))  # fmt: skip
+           _ladders(kernels, of_each="temperature" if device == "cpu" else "dtype"))  # fmt: skip
     prediction = folder / "prediction.csv"
     if prediction.exists():
         steps = [row for row in _rows(prediction) if row["device"] == device]

@@ -195,17 +195,22 @@ class Tables(unittest.TestCase):
             "layout:paged, 4 heads a kv head",
         )
 
-    def test_a_gpu_has_a_ladder_for_each_dtype(self):
+    def test_ladders_of_each_temperature_and_dtype(self):
         f32, bf16 = "M:4096/N:4096/K:4096", "M:8192/N:8192/K:8192"
         rungs = re.findall(r"^GPU_KERNEL\(matmul, (sm\w+)", markdown_table.REGISTRY.read_text(), re.MULTILINE)
         on_gpu = {"device": "gpu", "threads": "", "flops": "1"}
         rows = [row(rungs[i], f32, 8 / (i + 1), **on_gpu) for i in range(3)]
         rows += [row(rungs[i], bf16, 4 / (i - 2), dtype="bf16", **on_gpu) for i in (3, 4)]
+        rows.append(row("cublaslt", f32, 2, **on_gpu, level="L3"))
         rows.append(row("somebodys_own", f32, 1, kernel="unregistered", **on_gpu))
-        one, each = (markdown_table._ladders(rows, of_each_dtype=each) for each in (False, True))
+        one, each = (markdown_table._ladders(rows, of_each) for of_each in ("temperature", "dtype"))
+        cold = [row(name, "M:1/N:64/K:64", 1, temperature="cold", flops="1") for name in ("avx2_packed", "blis_tuned")]
         gains = lambda lines: [(line[0], line[1], line[4]) for line in lines]
+        both = gains(markdown_table._ladders(rows + cold, "temperature"))
+        self.assertEqual(both[:2], [("matmul f32 M:1/N:64/K:64 cold, 4 threads", "avx2_packed", "1x"), ("", "blis_tuned", "1x")])
+        self.assertEqual(both[2:], gains(one))
         self.assertEqual(gains(one), [(f"matmul f32 {f32} warm", rungs[0], "1x"), ("", rungs[1], "2x"),
-                                      ("", rungs[2], "3x")])  # fmt: skip
+                                      ("", rungs[2], "3x"), ("", "cublaslt", "4x")])  # fmt: skip
         self.assertEqual(gains(each)[:2], [(f"matmul bf16 {bf16} warm", rungs[3], "1x"), ("", rungs[4], "2x")])
         self.assertEqual(gains(each)[2:], gains(one))
 
