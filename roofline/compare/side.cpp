@@ -25,6 +25,17 @@ bool is_results_folder(const fs::path& folder) {
   return fs::is_directory(folder / "bench", error) && fs::exists(folder / "machine.json", error);
 }
 
+/// Runs are committed so. Left aside, they would be missed without a word.
+void refuse_packed(const fs::path& folder) {
+  constexpr const char* kPacked = "bench.tar.xz";
+  std::error_code error;
+  if (fs::exists(folder / kPacked, error) && !fs::exists(folder / "bench", error)) {
+    throw BadInput(fmt::format("{}: its samples are packed: tar -C {} -xf {}",
+                               (folder / kPacked).string(), folder.string(),
+                               (folder / kPacked).string()));
+  }
+}
+
 /// The machine as far as ceilings need it.
 machine::Machine machine_of(const json& facts, const std::string& source) {
   const check::Facts known(facts, source);
@@ -130,9 +141,11 @@ std::vector<Run> read_side(const fs::path& folder) {
   if (!fs::is_directory(folder)) {
     throw BadInput(fmt::format("{}: no such results folder", folder.string()));
   }
+  refuse_packed(folder);
   if (is_results_folder(folder)) return {read_run(folder)};
   std::vector<fs::path> folders;
   for (const auto& entry : fs::directory_iterator(folder)) {
+    refuse_packed(entry.path());
     if (is_results_folder(entry.path())) folders.push_back(entry.path());
   }
   if (folders.empty()) {
