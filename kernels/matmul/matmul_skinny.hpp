@@ -470,12 +470,13 @@ struct Skinny {
 };
 
 /// From kMany rows on, where memory is read in order, visits of `Depth` groups and four rows of
-/// sums at a time: sums, which cost a quarter of the time at 8 rows and a tenth at 32, are loaded
-/// and stored less often. Zen 5, cold, 6 groups of bf16 in place of 4: one core 1.05 to 1.1 times
-/// as fast, two 1.04 to 1.08 from 16 rows on, 0.97 at 8; of int8 widened to it 1.03 to 1.08. 7 or 8
-/// groups 0.92 to 1.07, six or eight rows at a time 0.8 to 1.07; of int8 woven in fours, whose
-/// vectors are then more than there are registers, 0.56 to 0.94; fp32 0.98 to 1.02 with rows at a
-/// time. Strips of 16 groups woven into L1 first, which no products hide, 0.6 to 0.95.
+/// sums at a time: sums, which cost a quarter of the time at 8 rows and a tenth at 32 where Y is in
+/// L2 (requests an eighth and a twentieth, weaving nothing), are loaded and stored less often. Zen
+/// 5, cold, 6 groups of bf16 in place of 4: one core 1.05 to 1.1 times as fast, two 1.04 to 1.08
+/// from 16 rows on, 0.97 at 8; of int8 widened to it 1.03 to 1.08. 7 or 8 groups 0.92 to 1.07, six
+/// or eight rows at a time 0.8 to 1.07; of int8 woven in fours, whose vectors are then more than
+/// there are registers, 0.56 to 0.94; fp32 0.98 to 1.02 with rows at a time. Strips of 16 groups
+/// woven into L1 first, which no products hide, 0.6 to 0.95.
 template <class E, int Depth>
 struct SkinnyByRows {
   using Few = Skinny<E>;
