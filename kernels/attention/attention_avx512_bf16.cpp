@@ -4,9 +4,9 @@
 // Gains over avx512_split: no widening and half the multiply-adds. Cold, four cores of Zen 4, 1.0
 // to 1.26 times as fast for groups of 8, 1.09 for rows of 64, 0.92 to 1.0 for groups of 4 and one
 // head; one core 1.10 for groups of 4: what a core may wait for at a time is the limit there. Zen
-// 5: 1.1 to 1.35 for groups of 8, 0.87 to 1.03 for others. A quarter of the key beside each of four
-// heads', which leaves a quarter of the sums to add up (avx512_vnni_bytes): in L2 0.97 to 1.16
-// times as fast, cold 0.91 to 1.04.
+// 5: 1.1 to 1.35 for groups of 8, 0.87 to 1.03 for others. A quarter of the key beside that of each
+// of four queries, which leaves a quarter of the sums to add up (avx512_vnni_bytes): in L2 0.97
+// to 1.16 times as fast, cold 0.91 to 1.04.
 #include "kernels/attention/attention_simd.hpp"
 #include "kernels/simd/avx512_bf16.hpp"
 

@@ -27,12 +27,11 @@ bool is_results_folder(const fs::path& folder) {
 
 /// Runs are committed so. Left aside, they would be missed without a word.
 void refuse_packed(const fs::path& folder) {
-  constexpr const char* kPacked = "bench.tar.xz";
+  const fs::path packed = folder / "bench.tar.xz";
   std::error_code error;
-  if (fs::exists(folder / kPacked, error) && !fs::exists(folder / "bench", error)) {
-    throw BadInput(fmt::format("{}: its samples are packed: tar -C {} -xf {}",
-                               (folder / kPacked).string(), folder.string(),
-                               (folder / kPacked).string()));
+  if (fs::exists(packed, error) && !fs::exists(folder / "bench", error)) {
+    throw BadInput(fmt::format("{0}: its samples are packed: tar -C {1} -xf {0}", packed.string(),
+                               folder.string()));
   }
 }
 

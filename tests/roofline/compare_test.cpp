@@ -275,6 +275,20 @@ TEST(Compare, TheCommittedRunsAreReadAndRaiseNoAlarm) {
   EXPECT_EQ(said(packed), (packed / "bench.tar.xz").string() + ": its samples are packed: tar -C " +
                               packed.string() + " -xf " + (packed / "bench.tar.xz").string());
   EXPECT_NE(said(results).find("bench.tar.xz: its samples are packed"), std::string::npos);
+
+  const std::filesystem::path unpacked =
+      std::filesystem::path(testing::TempDir()) / "compare_committed_runs";
+  std::filesystem::remove_all(unpacked);
+  std::filesystem::create_directories(unpacked);
+  for (const char* run : {"2026-11-21T062835Z", "2026-11-21T193215Z"})
+    std::filesystem::create_directory_symlink(std::filesystem::canonical(results / run),
+                                              unpacked / run);
+  const std::filesystem::directory_iterator folders(unpacked);
+  const auto is_run = [](const auto& folder) { return exists(folder.path() / "run.json"); };
+  EXPECT_EQ(static_cast<long>(read_side(unpacked).size()),
+            std::count_if(begin(folders), end(folders), is_run));
+  EXPECT_EQ(read_side(unpacked).size(), 2u);
+  std::filesystem::remove_all(unpacked);
 }
 
 }  // namespace
