@@ -4,12 +4,12 @@
 namespace kernels::attention {
 namespace {
 
-/// 2^x for x <= 0, relative error below kExpError; below -126, where fp32 has no normal numbers
+/// 2^x for x <= 127, relative error below kExpError; below -126, where fp32 has no normal numbers
 /// left, 2^-126 (weights that small vanish in the sum). The fraction, within a half of 0, goes
 /// through the Taylor series of 2^f to the sixth power, whose remainder is
 /// (ln 2 / 2)^7 / 7! = 1.2e-7; the rest is the rounding of fp32.
 template <class F>
-typename F::V exp2_nonpositive(typename F::V x) {
+typename F::V exp2_normal(typename F::V x) {
   x = F::max(x, F::set1(-126.0f));
   const typename F::V whole = F::round(x);
   const typename F::V f = F::sub(x, whole);

@@ -1,6 +1,5 @@
-// The steps of Group (attention_simd.hpp) on an int8 cache that stays integers. RoundedGroup has
-// what does not depend on how far queries and weights are rounded; IntegerGroup rounds them to 16
-// bits, and multiplies and adds 16-bit pairs into 32-bit lanes.
+// The steps of Group (attention_simd.hpp) on an int8 cache that stays integers: queries and weights
+// are rounded to 16 bits, and 16-bit pairs are multiplied and added into 32-bit lanes.
 //
 // Written over an instruction set's `Words`, whose vectors have kWidth lanes of 32 bits:
 //   kHeads                most query heads of a register tile
@@ -26,17 +25,74 @@ constexpr float kLargest = 32767;
 /// looked for twice, and nothing but the units depends on the blocks before. With a stream's rows
 /// taken at once (Walk) groups of 4 in L2 are 1.25 times as fast on Zen 5 as with the largest
 /// weight for a unit, cold on one core 1.13.
+///
+/// Lanes hold at most head_dim / kWidth (scores) and kBlock / 2 (values) sums of two products of
+/// 2^15 x 2^8, below 2^31.
 template <class Words, class F, class T, int G, int H, Ask kAsk>
-class RoundedGroup : public Group<F, T, G, H, kAsk> {
- protected:
+class IntegerGroup : public Group<F, T, G, H, kAsk> {
   using Base = Group<F, T, G, H, kAsk>;
-  using Base::p_, Base::max_, Base::sum_, Base::rescale_;
+  using Base::a_, Base::p_, Base::q_, Base::acc_, Base::max_, Base::sum_, Base::rescale_,
+      Base::next_rows_;
   using V = typename Words::V;
-  static constexpr int kWidth = Words::kWidth, kStep = 2 * kWidth;
-  static_assert(kBlockTokens<T, H> * G % kWidth == 0 && G <= kWidth);
+  static constexpr int kBlock = kBlockTokens<T, H>, kWidth = Words::kWidth, kStep = 2 * kWidth;
+  static constexpr int kHeads = lesser(G, Words::kHeads);  ///< heads of a register tile
+  static constexpr int kTokens = kWidth / kHeads;          ///< tokens of a score tile
+  static constexpr int kVectors = lesser(kWidth / kHeads, H / kWidth);  ///< of a value tile
+  static_assert(kBlock % kTokens == 0 && kBlock <= 64 && kBlock * G % kWidth == 0 && G <= kWidth);
+  static_assert(H % (4 * kWidth) == 0 && kVectors % 2 == 0);
 
-  using Base::Base;
+ public:
+  IntegerGroup(const Args<T>& a, const float* q, int heads) : Base(a, q, heads) {
+    for (int g = 0; g < G; ++g) round_query(g);
+  }
 
+  void attend(std::int64_t b, std::int64_t kv_head, std::int64_t begin, std::int64_t end) {
+    this->attend_with(*this, b, kv_head, begin, end);
+  }
+
+  void scores(const std::int64_t* rows, int count) {
+    for (int t = 0; t < count; t += kTokens) {
+      const std::int8_t* k[kTokens];
+      for (int i = 0; i < kTokens; ++i) k[i] = a_.k + rows[lesser(t + i, count - 1)] * H;
+      if constexpr (Base::kAsks) this->prefetch_rows(a_.k, t, lesser(t + kTokens, count));
+      for (int g = 0; g < G; g += kHeads)
+        if constexpr (Base::kInlined)
+          score_tile(k, integer_q_ + g * H, p_ + t * G + g);
+        else
+          called_score_tile(k, integer_q_ + g * H, p_ + t * G + g);
+    }
+    scale_scores(rows, count, (count + kTokens - 1) / kTokens * kTokens);
+  }
+
+  /// integer_p_[token / 2 * G + head] = two tokens' weights.
+  template <class Steps>
+  void weights(const std::int64_t* rows, int count, Steps&) {
+    V total = Words::zero();
+    round_weights(rows, count, kLargest, [&](int i, V a, V b) {
+      Words::store(integer_p_ + i / 2, Words::template join<G>(a, b));
+      if constexpr (Words::kBias != 0) total = Words::add(total, Words::add(a, b));
+    });
+    if constexpr (Words::kBias != 0) {
+      const Lanes sum = sum_of<G>(total);
+      for (int g = 0; g < G; ++g) p_bias_[g] = Words::kBias * sum[g];
+    }
+  }
+
+  void values(const std::int64_t* rows, int count) {
+    std::int64_t at[kBlock];  // bytes; an odd last token comes with itself, at weight 0
+    for (int t = 0; t < count; ++t) at[t] = rows[t] * H;
+    if (count % 2 != 0) at[count] = at[count - 1];
+    constexpr int kColumns = kWidth * kVectors;
+    for (int d = 0; d < H; d += kColumns)
+      for (int g = 0; g < G; g += kHeads)
+        value_tile(a_.v + d, at,
+                   Base::kAsks && g == 0 && d % Base::kLine == 0 ? next_rows_ : nullptr,
+                   (count + 1) / 2, integer_p_ + g, rescale_ + g, p_step_ + g, p_bias_ + g,
+                   acc_ + g * H + d);
+    this->prefetch_scales(a_.v_scale, count);
+  }
+
+ private:
   /// The largest magnitude in head g's query.
   float largest_in_query(int g) const {
     auto top = F::set1(1e-30f);
@@ -87,16 +143,16 @@ class RoundedGroup : public Group<F, T, G, H, kAsk> {
     top = F::max(top, other);
     if constexpr (G < kWidth) top = Base::template fold_max<G>(top);
     const auto old = F::load(max_), now = F::max(old, top);
-    const auto rescale = exp2_nonpositive<F>(F::sub(old, now)),
-               of_block = exp2_nonpositive<F>(F::sub(top, now));
+    const auto rescale = exp2_normal<F>(F::sub(old, now)),
+               of_block = exp2_normal<F>(F::sub(top, now));
     F::store(max_, now);
     F::store(rescale_, rescale);
     F::store(p_step_, F::mul(of_block, F::set1(unit)));
 
     auto sum = F::zero(), sum_of_others = F::zero();
     for (int i = 0; i < end; i += kStep) {
-      const auto a = exp2_nonpositive<F>(F::sub(F::load(p_ + i), top));
-      const auto b = exp2_nonpositive<F>(F::sub(F::load(p_ + i + kWidth), top));
+      const auto a = exp2_normal<F>(F::sub(F::load(p_ + i), top));
+      const auto b = exp2_normal<F>(F::sub(F::load(p_ + i + kWidth), top));
       sum = F::add(sum, a);
       sum_of_others = F::add(sum_of_others, b);
       store(i, Words::round(Base::scaled(F::mul(a, inverse), i, scales)),
@@ -106,80 +162,9 @@ class RoundedGroup : public Group<F, T, G, H, kAsk> {
     F::store(sum_, F::fma(F::load(sum_), rescale, sum));
   }
 
-  /// Values of a unit; head g in the lanes g, g + G, …
-  alignas(64) float q_step_[kWidth], p_step_[kWidth];
-  alignas(64) std::int32_t q_bias_[kWidth];  ///< what is too much in every score's sum
-};
-
-/// Lanes hold at most head_dim / kWidth (scores) and kBlock / 2 (values) sums of two products of
-/// 2^15 x 2^8, below 2^31.
-template <class Words, class F, class T, int G, int H, Ask kAsk>
-class IntegerGroup : public RoundedGroup<Words, F, T, G, H, kAsk> {
-  using Base = RoundedGroup<Words, F, T, G, H, kAsk>;
-  using Base::a_, Base::p_, Base::q_, Base::acc_, Base::rescale_, Base::p_step_, Base::next_rows_;
-  using V = typename Words::V;
-  static constexpr int kBlock = kBlockTokens<T, H>, kWidth = Words::kWidth;
-  static constexpr int kHeads = lesser(G, Words::kHeads);  ///< heads of a register tile
-  static constexpr int kTokens = kWidth / kHeads;          ///< tokens of a score tile
-  static constexpr int kVectors = lesser(kWidth / kHeads, H / kWidth);  ///< of a value tile
-  static_assert(kBlock % kTokens == 0 && kBlock <= 64);
-  static_assert(H % (4 * kWidth) == 0 && kVectors % 2 == 0);
-
- public:
-  IntegerGroup(const Args<T>& a, const float* q, int heads) : Base(a, q, heads) {
-    for (int g = 0; g < G; ++g) round_query(g);
-  }
-
-  void attend(std::int64_t b, std::int64_t kv_head, std::int64_t begin, std::int64_t end) {
-    this->attend_with(*this, b, kv_head, begin, end);
-  }
-
-  void scores(const std::int64_t* rows, int count) {
-    for (int t = 0; t < count; t += kTokens) {
-      const std::int8_t* k[kTokens];
-      for (int i = 0; i < kTokens; ++i) k[i] = a_.k + rows[lesser(t + i, count - 1)] * H;
-      if constexpr (Base::kAsks) this->prefetch_rows(a_.k, t, lesser(t + kTokens, count));
-      for (int g = 0; g < G; g += kHeads)
-        if constexpr (Base::kInlined)
-          score_tile(k, integer_q_ + g * H, p_ + t * G + g);
-        else
-          called_score_tile(k, integer_q_ + g * H, p_ + t * G + g);
-    }
-    this->scale_scores(rows, count, (count + kTokens - 1) / kTokens * kTokens);
-  }
-
-  /// integer_p_[token / 2 * G + head] = two tokens' weights.
-  template <class Steps>
-  void weights(const std::int64_t* rows, int count, Steps&) {
-    V total = Words::zero();
-    this->round_weights(rows, count, kLargest, [&](int i, V a, V b) {
-      Words::store(integer_p_ + i / 2, Words::template join<G>(a, b));
-      if constexpr (Words::kBias != 0) total = Words::add(total, Words::add(a, b));
-    });
-    if constexpr (Words::kBias != 0) {
-      const Lanes sum = sum_of<G>(total);
-      for (int g = 0; g < G; ++g) p_bias_[g] = Words::kBias * sum[g];
-    }
-  }
-
-  void values(const std::int64_t* rows, int count) {
-    std::int64_t at[kBlock];  // bytes; an odd last token comes with itself, at weight 0
-    for (int t = 0; t < count; ++t) at[t] = rows[t] * H;
-    if (count % 2 != 0) at[count] = at[count - 1];
-    constexpr int kColumns = kWidth * kVectors;
-    for (int d = 0; d < H; d += kColumns)
-      for (int g = 0; g < G; g += kHeads)
-        value_tile(a_.v + d, at,
-                   Base::kAsks && g == 0 && d % Base::kLine == 0 ? next_rows_ : nullptr,
-                   (count + 1) / 2, integer_p_ + g, rescale_ + g, p_step_ + g, p_bias_ + g,
-                   acc_ + g * H + d);
-    this->prefetch_scales(a_.v_scale, count);
-  }
-
- private:
   void round_query(int g) {
     const float* q = q_ + g * H;
-    const float largest = this->largest_in_query(g);
+    const float largest = largest_in_query(g);
     const auto scale = F::set1(kLargest / largest);
     V sum = Words::zero();
     for (int d = 0; d < H; d += 4 * kWidth) {
@@ -191,7 +176,7 @@ class IntegerGroup : public RoundedGroup<Words, F, T, G, H, kAsk> {
       Words::store_query(rounded, integer_q_ + g * H + d);
     }
     const std::int32_t total = Words::kBias == 0 ? 0 : sum_of<1>(sum)[0];
-    this->set_query_units(g, largest / kLargest, Words::kBias * total);
+    set_query_units(g, largest / kLargest, Words::kBias * total);
   }
 
   struct Lanes {
@@ -289,6 +274,9 @@ class IntegerGroup : public RoundedGroup<Words, F, T, G, H, kAsk> {
       }
   }
 
+  /// Values of a unit; head g in the lanes g, g + G, …
+  alignas(64) float q_step_[kWidth], p_step_[kWidth];
+  alignas(64) std::int32_t q_bias_[kWidth];  ///< what is too much in every score's sum
   alignas(64) std::int16_t integer_q_[G * H];
   alignas(64) std::int32_t integer_p_[greater(kBlock / 2 * G, kWidth)];
   alignas(64) std::int32_t p_bias_[kWidth]{};  ///< kBias times each head's sum in units

@@ -404,7 +404,7 @@ class Group {
     if constexpr (G < kWidth) top[0] = fold_max<G>(top[0]);
     V sum[kVectors];
     for (int j = 0; j < kVectors; ++j) {
-      const V rescale = exp2_nonpositive<F>(F::sub(F::load(max_ + j * kWidth), top[j]));
+      const V rescale = exp2_normal<F>(F::sub(F::load(max_ + j * kWidth), top[j]));
       F::store(rescale_ + j * kWidth, rescale);
       F::store(max_ + j * kWidth, top[j]);
       sum[j] = F::mul(F::load(sum_ + j * kWidth), rescale);
@@ -413,7 +413,7 @@ class Group {
     for (int i = 0; i < end; i += kLanes) {
       steps.beside_weights(i, end);
       for (int j = 0; j < kVectors; ++j) {
-        const V p = exp2_nonpositive<F>(F::sub(F::load(p_ + i + j * kWidth), top[j]));
+        const V p = exp2_normal<F>(F::sub(F::load(p_ + i + j * kWidth), top[j]));
         sum[j] = F::add(sum[j], p);
         F::store(p_ + i + j * kWidth, scaled(p, i, scales));
       }
@@ -567,7 +567,7 @@ void combine(const float* partials, std::int64_t chunks, float* out) {
   for (auto& x : acc) x = F::zero();
   for (std::int64_t c = 0; c < chunks; ++c) {
     const float* partial = partials + c * (H + 2);
-    const typename F::V weight = exp2_nonpositive<F>(F::set1(partial[H] - max));
+    const typename F::V weight = exp2_normal<F>(F::set1(partial[H] - max));
     alignas(64) float lanes[F::kWidth];
     F::store(lanes, weight);
     sum += partial[H + 1] * lanes[0];

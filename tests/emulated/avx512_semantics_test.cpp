@@ -76,6 +76,33 @@ TEST(Avx512Semantics, ConversionsRoundToTheNearestAndKeepTheSign) {
   EXPECT_EQ(lane<std::int16_t>(words, 31), -7);
 }
 
+TEST(Avx512Semantics, PermutesWithinQuartersAndOfQuarters) {
+  float a[16], b[16];
+  for (int i = 0; i < 16; ++i) a[i] = static_cast<float>(i), b[i] = static_cast<float>(100 + i);
+  const __m512 within = _mm512_permute_ps(_mm512_loadu_ps(a), 0xb1);
+  EXPECT_EQ(lane<float>(within, 0), 1);
+  EXPECT_EQ(lane<float>(within, 7), 6);
+  const __m512 of = _mm512_shuffle_f32x4(_mm512_loadu_ps(a), _mm512_loadu_ps(b), 0xdd);
+  EXPECT_EQ(lane<float>(of, 0), 4);
+  EXPECT_EQ(lane<float>(of, 5), 13);
+  EXPECT_EQ(lane<float>(of, 8), 104);
+  EXPECT_EQ(lane<float>(of, 15), 115);
+}
+
+TEST(Avx512Semantics, Cvtne2ps2bf16RoundsToEvenTheLaterOperandFirst) {
+  float low[16], high[16];
+  for (int i = 0; i < 16; ++i) low[i] = static_cast<float>(i), high[i] = static_cast<float>(-i);
+  low[1] = 0x1.01p0f, low[2] = 0x1.03p0f, low[3] = 0x1.010002p0f, high[15] = 0x1p-130f;
+  const __m512bh r = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(high), _mm512_loadu_ps(low));
+  const auto value = [&](int i) { return static_cast<float>(lane<bf16>(r, i)); };
+  EXPECT_EQ(value(1), 1.0f);
+  EXPECT_EQ(value(2), 0x1.04p0f);
+  EXPECT_EQ(value(3), 0x1.02p0f);
+  EXPECT_EQ(value(15), 15.0f);
+  EXPECT_EQ(value(16 + 3), -3.0f);
+  EXPECT_EQ(value(16 + 15), 0.0f);
+}
+
 TEST(Avx512Semantics, Dpbf16PairsNeighbouringValues) {
   bf16 x[32], y[32];
   for (int i = 0; i < 32; ++i) x[i] = bf16(static_cast<float>(i)), y[i] = bf16(1.0f);

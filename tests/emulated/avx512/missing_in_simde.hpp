@@ -51,6 +51,26 @@ inline __m512i alignr_epi32(__m512i high, __m512i low, int n) {
   std::memcpy(&out, both + n % 16, sizeof out);
   return out;
 }
+/// To bf16, to the nearest, ties to even: first `low`, then `high`. Denormals become zero.
+inline __m512bh cvtne2ps_pbh(__m512 high, __m512 low) {
+  unsigned int lanes[32];
+  std::memcpy(lanes, &low, sizeof low), std::memcpy(lanes + 16, &high, sizeof high);
+  unsigned short rounded[32];
+  for (int i = 0; i < 32; ++i) {
+    const bool denormal = (lanes[i] & 0x7f800000u) == 0;
+    const unsigned int up = 0x7fffu + (lanes[i] >> 16 & 1);
+    rounded[i] =
+        static_cast<unsigned short>(denormal ? lanes[i] >> 16 & 0x8000u : (lanes[i] + up) >> 16);
+  }
+  return bits<__m512bh>(rounded);
+}
+/// In each quarter lane i = its lane `order >> 2 i & 3`.
+inline __m512 permute_ps(__m512 v, int order) {
+  float from[16], to[16];
+  std::memcpy(from, &v, sizeof v);
+  for (int i = 0; i < 16; ++i) to[i] = from[i / 4 * 4 + (order >> i % 4 * 2 & 3)];
+  return bits<__m512>(to);
+}
 inline __m256 extractf32x8_ps(__m512 v, int half) {
   __m256 halves[2];
   std::memcpy(halves, &v, sizeof v);
@@ -85,6 +105,9 @@ inline Lane reduce_max(V v) {
 #define _mm512_srai_epi32(v, n) emulated::srai_epi32(v, n)
 #define _mm512_cvtepi32_epi16(v) emulated::cvtepi32_epi16(v)
 #define _mm512_alignr_epi32(high, low, n) emulated::alignr_epi32(high, low, n)
+#undef _mm512_cvtne2ps_pbh
+#define _mm512_cvtne2ps_pbh(high, low) emulated::cvtne2ps_pbh(high, low)
+#define _mm512_permute_ps(v, order) emulated::permute_ps(v, order)
 #define _mm512_extractf32x8_ps(v, half) emulated::extractf32x8_ps(v, half)
 #define _mm512_reduce_add_ps(v) emulated::reduce_add<float>(v)
 #define _mm512_reduce_add_pd(v) emulated::reduce_add<double>(v)
@@ -93,6 +116,10 @@ inline Lane reduce_max(V v) {
 #define _mm512_stream_ps(p, v) _mm512_store_ps(p, v)
 #define _mm512_stream_pd(p, v) _mm512_store_pd(p, v)
 #define _mm512_stream_si512(p, v) _mm512_store_si512(p, v)
+
+// Without an alias.
+#undef _mm512_shuffle_f32x4
+#define _mm512_shuffle_f32x4(a, b, imm8) simde_mm512_shuffle_f32x4(a, b, imm8)
 
 // SIMDe's alias takes four arguments, those of the masked intrinsic.
 #undef _mm512_madd_epi16
