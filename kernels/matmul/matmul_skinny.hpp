@@ -67,6 +67,7 @@ struct Skinny {
   enum class Asking {
     kNone,
     kAhead,    ///< a strip's at once, some columns before their turn
+    kTwice,    ///< so, and once more a quarter as far
     kPaced,    ///< so, but each with a pause behind, as a strip's lines are loaded
     kInOrder,  ///< a visit before, in the order of memory, spread over the rows of sums
     kRowByRow  ///< into L1, some of a visit's groups after the others, see kRowAhead
@@ -235,12 +236,16 @@ struct Skinny {
   /// 2 to 9 % faster with the dozen. In order, on Zen 4 with 512-bit vectors: int8 at M = 8 1.02
   /// (four cores) to 1.1 times as fast (one), bf16 x int8 as two bytes 1.06 to 1.09, bf16 0.99 to
   /// 1.05; all at M = 32 0.98 (four cores) to 1.09; with fewer rows 0.9 to 0.99. With 256-bit
-  /// vectors 0.87 to 1.01.
+  /// vectors 0.87 to 1.01. Twice, where requests that find no room are dropped
+  /// (attention_fours.hpp): cold on Zen 5, 4 rows 1.03 to 1.13 times as fast, 1 and 2 of narrow
+  /// types 0.98 to 1.09; 8 on two cores 1.05 to 1.14 at 50 GB/s and 0.9 to 0.98 at 75, on one 0.91
+  /// to 1.02, 16 0.92 to 1.05.
   static Asking asking(const Layout& l) {
     if (kRowByRow && l.reading == Reading::in_order && l.rows == 1 &&
         (kShort == 1 || l.s.n <= kShortRow))
       return Asking::kRowByRow;
-    if (l.reading != Reading::into_l2)
+    if (l.reading == Reading::in_order) return l.rows <= 4 ? Asking::kTwice : Asking::kAhead;
+    if (l.reading == Reading::streams)
       return sizeof(Y) >= 4 && l.s.m <= 2 ? Asking::kPaced : Asking::kAhead;
     const std::int64_t enough = sizeof(Y) == 1 ? 2 : 4 * std::int64_t{sizeof(Y)};
     return sizeof(typename E::V) == 64 && l.rows >= enough ? Asking::kInOrder : Asking::kAhead;
@@ -367,6 +372,10 @@ struct Skinny {
             prefetch<2>(ahead, l.s.n);
           else if (asks)
             prefetch<3>(ahead, l.s.n);
+          if constexpr (kAsking == Asking::kTwice) {
+            const std::int64_t at = j + l.ahead / 4;
+            if (asks) prefetch<3>(yk + at + (at < whole ? 0 : kRows * l.s.n - whole), l.s.n);
+          }
           strip<kDepth, Asking::kNone>(l, xk, yk + j, l.s.n, nullptr, lines, add, to);
         }
       // Rows or columns that are missing: a copy padded with zeros.
@@ -448,6 +457,8 @@ struct Skinny {
         }
         if (l.asking == Asking::kInOrder)
           task<Asking::kInOrder>(l, xp, y, column, p * l.part, end, more, sums);
+        else if (l.asking == Asking::kTwice)
+          task<Asking::kTwice>(l, xp, y, column, p * l.part, end, more, sums);
         else if (l.asking == Asking::kPaced)
           task<Asking::kPaced>(l, xp, y, column, p * l.part, end, more, sums);
         else
