@@ -65,13 +65,13 @@ struct Avx2 {
     }
     static V sub(V a, V b) { return _mm256_sub_ps(a, b); }
     static V exclusive_or(V a, V b, V c) { return _mm256_xor_ps(_mm256_xor_ps(a, b), c); }
-    static V round(V v) {
-      return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    }
-    /// 2^v for whole v in [-126, 127].
-    static V pow2(V v) {
-      const __m256i biased = _mm256_add_epi32(_mm256_cvtps_epi32(v), _mm256_set1_epi32(127));
-      return _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23));
+    /// v less the whole number below it.
+    static V fraction(V v) { return sub(v, _mm256_floor_ps(v)); }
+    /// y times 2 to the power of the whole number below v, which is in [-126, 127].
+    static V times_pow2(V y, V v) {
+      const __m256i whole = _mm256_cvtps_epi32(_mm256_floor_ps(v)),
+                    biased = _mm256_add_epi32(whole, _mm256_set1_epi32(127));
+      return mul(y, _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23)));
     }
     /// Lane i gets lane i + n, around the end.
     template <int n>

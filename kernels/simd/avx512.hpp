@@ -79,11 +79,12 @@ struct Avx512 {
       return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(
           _mm512_castps_si512(a), _mm512_castps_si512(b), _mm512_castps_si512(c), 0x96));
     }
-    static V round(V v) {
-      return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    /// v less the whole number below it.
+    static V fraction(V v) {
+      return _mm512_reduce_ps(v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
     }
-    /// 2^v for whole v in [-126, 127].
-    static V pow2(V v) { return _mm512_scalef_ps(set1(1.0f), v); }
+    /// y times 2 to the power of the whole number below v, which is in [-126, 127].
+    static V times_pow2(V y, V v) { return _mm512_scalef_ps(y, v); }
     /// Lane i gets lane i + n, around the end.
     template <int n>
     static V rotate(V v) {

@@ -56,11 +56,12 @@ struct Neon {
     static V max(V a, V b) { return vmaxq_f32(a, b); }
     static V fma(V a, V b, V c) { return vfmaq_f32(c, a, b); }
     static V sub(V a, V b) { return vsubq_f32(a, b); }
-    static V round(V v) { return vrndnq_f32(v); }
-    /// 2^v for whole v in [-126, 127].
-    static V pow2(V v) {
-      const int32x4_t biased = vaddq_s32(vcvtq_s32_f32(v), vdupq_n_s32(127));
-      return vreinterpretq_f32_s32(vshlq_n_s32(biased, 23));
+    /// v less the whole number below it.
+    static V fraction(V v) { return sub(v, vrndmq_f32(v)); }
+    /// y times 2 to the power of the whole number below v, which is in [-126, 127].
+    static V times_pow2(V y, V v) {
+      const int32x4_t biased = vaddq_s32(vcvtmq_s32_f32(v), vdupq_n_s32(127));
+      return mul(y, vreinterpretq_f32_s32(vshlq_n_s32(biased, 23)));
     }
     /// Lane i gets lane i + n, around the end.
     template <int n>

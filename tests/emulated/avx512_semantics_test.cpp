@@ -146,12 +146,19 @@ TEST(Avx512Semantics, NarrowingKeepsTheLowHalf) {
   EXPECT_EQ(lane<std::int16_t>(r, 15), -15);
 }
 
-TEST(Avx512Semantics, RoundingIsToNearestEvenAndScalefIsExact) {
-  const auto rounded = Avx512::F32::round(_mm512_set1_ps(2.5f));
-  EXPECT_EQ(lane<float>(rounded, 0), 2.0f);
-  EXPECT_EQ(lane<float>(Avx512::F32::round(_mm512_set1_ps(-3.5f)), 15), -4.0f);
-  EXPECT_EQ(lane<float>(Avx512::F32::pow2(_mm512_set1_ps(-126.0f)), 7), 0x1p-126f);
-  EXPECT_EQ(lane<float>(Avx512::F32::pow2(_mm512_set1_ps(127.0f)), 7), 0x1p127f);
+TEST(Avx512Semantics, ReduceAndScalefTakeTheWholeNumberBelow) {
+  const auto fraction = [](float x) {
+    return lane<float>(Avx512::F32::fraction(_mm512_set1_ps(x)), 3);
+  };
+  EXPECT_EQ(fraction(2.75f), 0.75f);
+  EXPECT_EQ(fraction(-3.75f), 0.25f);
+  EXPECT_EQ(fraction(-4.0f), 0.0f);
+  const auto scaled = [](float y, float x) {
+    return lane<float>(Avx512::F32::times_pow2(_mm512_set1_ps(y), _mm512_set1_ps(x)), 15);
+  };
+  EXPECT_EQ(scaled(1.0f, -126.0f), 0x1p-126f);
+  EXPECT_EQ(scaled(1.5f, -3.25f), 1.5f / 16);
+  EXPECT_EQ(scaled(1.0f, 127.0f), 0x1p127f);
 }
 
 TEST(Avx512Semantics, ReductionsTakeEveryLaneOnce) {

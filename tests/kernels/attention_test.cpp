@@ -67,8 +67,8 @@ struct One {
   static V sub(V a, V b) { return a - b; }
   static V mul(V a, V b) { return a * b; }
   static V fma(V a, V b, V c) { return std::fma(a, b, c); }
-  static V round(V x) { return std::nearbyint(x); }
-  static V pow2(V x) { return std::ldexp(1.0f, static_cast<int>(x)); }
+  static V fraction(V x) { return x - std::floor(x); }
+  static V times_pow2(V y, V x) { return std::ldexp(y, static_cast<int>(std::floor(x))); }
 };
 
 TEST(AttentionExp, StaysWithinItsError) {

@@ -64,6 +64,14 @@ inline __m512bh cvtne2ps_pbh(__m512 high, __m512 low) {
   }
   return bits<__m512bh>(rounded);
 }
+/// v less itself rounded down to a whole number, the only rounding in use.
+inline __m512 reduce_ps(__m512 v, int rounding) {
+  if (rounding != (_MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)) __builtin_trap();
+  float lanes[16];
+  std::memcpy(lanes, &v, sizeof v);
+  for (float& x : lanes) x -= __builtin_floorf(x);
+  return bits<__m512>(lanes);
+}
 /// In each quarter lane i = its lane `order >> 2 i & 3`.
 inline __m512 permute_ps(__m512 v, int order) {
   float from[16], to[16];
@@ -107,6 +115,7 @@ inline Lane reduce_max(V v) {
 #define _mm512_alignr_epi32(high, low, n) emulated::alignr_epi32(high, low, n)
 #undef _mm512_cvtne2ps_pbh
 #define _mm512_cvtne2ps_pbh(high, low) emulated::cvtne2ps_pbh(high, low)
+#define _mm512_reduce_ps(v, rounding) emulated::reduce_ps(v, rounding)
 #define _mm512_permute_ps(v, order) emulated::permute_ps(v, order)
 #define _mm512_extractf32x8_ps(v, half) emulated::extractf32x8_ps(v, half)
 #define _mm512_reduce_add_ps(v) emulated::reduce_add<float>(v)
