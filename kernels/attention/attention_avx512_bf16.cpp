@@ -42,10 +42,10 @@ class PairsGroup : public LazyGroup<Pairs, F, T, G, H, kAsk> {
   void weights(const std::int64_t*, int, Steps&) {
     V even = F::zero();
     this->take_weights([&](int i, V weights) {
-      if (i % 2 != 0)
+      if constexpr (kVectors == 1)
+        store_rounded(weights_, weights, weights);
+      else if (i % 2 != 0)
         store_rounded(weights_ + (i - 1) * kWidth, even, weights);
-      else if (i + 1 == kVectors)
-        store_rounded(weights_ + i * kWidth, weights, weights);
       even = weights;
     });
   }
@@ -118,6 +118,7 @@ class PairsGroup : public LazyGroup<Pairs, F, T, G, H, kAsk> {
     }
   }
 
+  static_assert(kVectors == 1 || kVectors % 2 == 0);
   alignas(64) bf16 weights_[greater(kVectors, 2) * kWidth];  ///< [four][head][4 tokens]
 };
 

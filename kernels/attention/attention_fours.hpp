@@ -126,6 +126,7 @@ class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4>
     }
     for (int f = fours_; f % kFours != 0; ++f) {
       k_[f] = k_[fours_ - 1];
+      v_[f] = v_[fours_ - 1];
       if constexpr (Base::kScaled) {
         k_scales_[f] = k_scales_[fours_ - 1];
         v_scales_[f] = v_scales_[fours_ - 1];
