@@ -41,9 +41,9 @@ class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4>
   /// of 16 into L2 as many); a dropped line is asked for again in time. Cold, one core of it: one
   /// head 1.14, groups of 4 1.15, of 8 1.07 times as fast as without, pages at random 1.06 to 1.1;
   /// two cores 1.07 to 1.16. A third time in between 0.95 to 1.01, pages 1.0 to 1.07. Asked for
-  /// once, all farther or nearer: 0.87 to 1.03. Tried and left, cold: loads for requests 0.5 to 0.7,
-  /// lines of keys and values in turns 0.75 to 0.8, the block copied to L1 line by line first 0.4 to
-  /// 0.75, blocks of half, twice or four times as many tokens 0.7 to 0.95.
+  /// once, all farther or nearer: 0.87 to 1.03. Tried and left, cold: loads for requests 0.5 to
+  /// 0.7, lines of keys and values in turns 0.75 to 0.8, the block copied to L1 line by line first
+  /// 0.4 to 0.75, blocks of half, twice or four times as many tokens 0.7 to 0.95.
   struct Asks {
     const T *once, *again;
     /// In assembly, which GCC leaves in place: others it puts before all of a tile's loads (groups
