@@ -231,14 +231,7 @@ class TileGroup : public Group<F, T, G, H, kAsk, Amx::kRowBytes / sizeof(T), Amx
     alignas(64) float q[H];
     from_positions<F, T, H>(q_ + g * H, 1, q);
     float step = 1;
-    if constexpr (Base::kScaled) {
-      auto top = F::set1(1e-30f);
-      for (int d = 0; d < H; d += 16) {
-        const auto x = F::load(q + d);
-        top = F::max(top, F::max(x, F::sub(F::zero(), x)));
-      }
-      step = F::max_of(top) / E::kLargestQuery;
-    }
+    if constexpr (Base::kScaled) step = this->largest_in_query(g) / E::kLargestQuery;
     for (int i = g; i < 16; i += G) q_step_[i] = step;
     alignas(64) T halves[2][H];
     const auto inverse = F::set1(1 / step);

@@ -1,7 +1,13 @@
 // Idea: a bf16 cache is multiplied as it lies: queries and weights are rounded to bf16, and
 // vdpbf16ps multiplies 32 pairs and adds them in one instruction. Tokens are taken four by four,
-// and sums rescaled only where they must be (attention_fours.hpp). Bound: the DRAM read roof for
-// groups up to 8. Gains over avx512_split: no widening and half the multiply-adds.
+// and sums rescaled only where they must be (attention_fours.hpp).
+// Bound: the DRAM read roof for groups up to 8.
+// Gains over avx512_split: no widening and half the multiply-adds. Zen 5, cold, one core 1.16 times
+// as fast for one head, 1.07 for groups of 4, 1.67 for 8; two cores, which memory holds back, 1.12,
+// 1.07 and 1.21. Not timed elsewhere as it is now.
+// Tried and left: a quarter of the key beside that of each of four queries, which leaves a quarter
+// of the sums to add up, in L2 0.93 for groups of 4; values of whole rows, two heads at a time,
+// 0.97.
 #include "kernels/attention/attention_fours.hpp"
 #include "kernels/simd/avx512_bf16.hpp"
 
@@ -13,12 +19,10 @@ using Pairs = Avx512Bf16::BF16;
 template <class F, class T, int G, int H, Ask kAsk>
 class PairsGroup : public LazyGroup<Pairs, F, T, G, H, kAsk> {
   using Base = LazyGroup<Pairs, F, T, G, H, kAsk>;
-  using Base::acc_, Base::fours_, Base::kFourLines, Base::kHeads, Base::kVectors, Base::kWidth,
-      Base::query_, Base::v_;
-  using typename Base::Asks, typename Base::V;
-  static constexpr int kTileVectors = lesser(H / kWidth, 16 / kHeads);
-  static constexpr int kTiles = H / kWidth / kTileVectors;  ///< of values across a row
-  static constexpr int kParts = kTiles * (G / kHeads);
+  using Base::acc_, Base::kHeads, Base::kTileLines, Base::kTileVectors, Base::kVectors,
+      Base::kWidth, Base::query_, Base::weights_;
+  using typename Base::Asks, typename Base::TileSums, typename Base::V;
+  static_assert(kVectors == 1 || kVectors % 2 == 0);
 
  public:
   PairsGroup(const Args<T>& a, const float* q, int heads) : Base(a, q, heads) {
@@ -50,11 +54,7 @@ class PairsGroup : public LazyGroup<Pairs, F, T, G, H, kAsk> {
     });
   }
 
-  void values(const std::int64_t*, int) {
-    int part = 0;
-    for (int tile = 0; tile < kTiles; ++tile)
-      for (int g = 0; g < G; g += kHeads) value_tile(g, tile, part++);
-  }
+  void values(const std::int64_t*, int) { this->add_values(add); }
 
  private:
   static void store_rounded(bf16* to, V a, V b) {
@@ -68,47 +68,30 @@ class PairsGroup : public LazyGroup<Pairs, F, T, G, H, kAsk> {
     return _mm512_castsi512_ps(_mm512_set1_epi32(pair));
   }
 
-  /// kHeads heads from g on. Of every eight columns the unpacked first four go to one sum, the
-  /// others to the next.
-  [[gnu::noinline]] void value_tile(int g, int tile, int part) {
-    float* const out = acc_ + g * H + tile * kTileVectors * kWidth;
-    V sum[kHeads][kTileVectors];
-#pragma GCC unroll 4
-    for (int i = 0; i < kHeads; ++i)
-#pragma GCC unroll 8
-      for (int j = 0; j < kTileVectors; ++j) sum[i][j] = F::load(out + i * H + j * kWidth);
-    const bf16* p = weights_ + 4 * g;
-#pragma GCC unroll 1
-    for (int f = 0; f < fours_; ++f, p += 4 * G) {
-      const bf16* const rows = v_[f] + tile * kTileVectors * kWidth;
-      const Asks asks = this->template asks_of_values<kParts>(part, f);
+  /// Of every eight columns the unpacked first four go to one sum, the others to the next.
+  static constexpr auto add = [](TileSums & sum, const bf16* rows, const bf16* p, const Asks& asks)
+      __attribute__((always_inline)) {
 #pragma GCC unroll 2
-      for (int t = 0; t < 4; t += 2)
+    for (int t = 0; t < 4; t += 2)
 #pragma GCC unroll 4
-        for (int j = 0; j < kTileVectors; j += 2) {
-          constexpr int kLines = kFourLines / kParts;
-          const int at = (t * kTileVectors + 2 * j) / 4;
-          if constexpr (kAsk != Ask::nothing)
-            asks.ask(at * kLines / kTileVectors, (at + 1) * kLines / kTileVectors);
-          __m512i even = _mm512_loadu_si512(rows + t * H + j * kWidth),
-                  odd = _mm512_loadu_si512(rows + (t + 1) * H + j * kWidth);
-          const V first = _mm512_castsi512_ps(_mm512_unpacklo_epi16(even, odd)),
-                  second = _mm512_castsi512_ps(_mm512_unpackhi_epi16(even, odd));
+      for (int j = 0; j < kTileVectors; j += 2) {
+        const int at = (t * kTileVectors + 2 * j) / 4;
+        if constexpr (kAsk != Ask::nothing)
+          asks.ask(at * kTileLines / kTileVectors, (at + 1) * kTileLines / kTileVectors);
+        const __m512i even = _mm512_loadu_si512(rows + t * H + j * kWidth),
+                      odd = _mm512_loadu_si512(rows + (t + 1) * H + j * kWidth);
+        const V first = _mm512_castsi512_ps(_mm512_unpacklo_epi16(even, odd)),
+                second = _mm512_castsi512_ps(_mm512_unpackhi_epi16(even, odd));
 #pragma GCC unroll 4
-          for (int i = 0; i < kHeads; ++i) {
-            const V weights = pair_of_weights(p + 4 * i + t);
-            sum[i][j] = Pairs::dot(sum[i][j], weights, first);
-            sum[i][j + 1] = Pairs::dot(sum[i][j + 1], weights, second);
-          }
+        for (int i = 0; i < kHeads; ++i) {
+          const V weights = pair_of_weights(p + 4 * i + t);
+          sum[i][j] = Pairs::dot(sum[i][j], weights, first);
+          sum[i][j + 1] = Pairs::dot(sum[i][j + 1], weights, second);
         }
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < kHeads; ++i)
-#pragma GCC unroll 8
-      for (int j = 0; j < kTileVectors; ++j) F::store(out + i * H + j * kWidth, sum[i][j]);
-  }
+      }
+  };
 
-  /// Sums from value_tile()'s order to that of finish().
+  /// Sums from add()'s order to that of finish().
   void put_in_order() {
     for (int g = 0; g < G; ++g) {
       float row[H];
@@ -117,9 +100,6 @@ class PairsGroup : public LazyGroup<Pairs, F, T, G, H, kAsk> {
       to_positions<F, T, H>(row, 1, acc_ + g * H);
     }
   }
-
-  static_assert(kVectors == 1 || kVectors % 2 == 0);
-  alignas(64) bf16 weights_[greater(kVectors, 2) * kWidth];  ///< [four][head][4 tokens]
 };
 
 }  // namespace

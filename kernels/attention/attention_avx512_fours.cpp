@@ -19,12 +19,9 @@ struct Floats {
 template <class F, class T, int G, int H, Ask kAsk>
 class FloatsGroup : public LazyGroup<Floats<F>, F, T, G, H, kAsk> {
   using Base = LazyGroup<Floats<F>, F, T, G, H, kAsk>;
-  using Base::acc_, Base::fours_, Base::kFourLines, Base::kHeads, Base::kVectors, Base::kWidth,
-      Base::query_, Base::v_;
-  using typename Base::Asks, typename Base::V;
-  static constexpr int kTileVectors = lesser(H / kWidth, 16 / kHeads);
-  static constexpr int kTiles = H / kWidth / kTileVectors;  ///< of values across a row
-  static constexpr int kParts = kTiles * (G / kHeads);
+  using Base::kHeads, Base::kTileLines, Base::kTileVectors, Base::kWidth, Base::query_,
+      Base::weights_;
+  using typename Base::Asks, typename Base::TileSums, typename Base::V;
 
  public:
   FloatsGroup(const Args<T>& a, const float* q, int heads) : Base(a, q, heads) {
@@ -41,48 +38,25 @@ class FloatsGroup : public LazyGroup<Floats<F>, F, T, G, H, kAsk> {
     this->take_weights([&](int i, V weights) { F::store(weights_ + i * kWidth, weights); });
   }
 
-  void values(const std::int64_t*, int) {
-    int part = 0;
-    for (int tile = 0; tile < kTiles; ++tile)
-      for (int g = 0; g < G; g += kHeads) value_tile(g, tile, part++);
-  }
+  void values(const std::int64_t*, int) { this->add_values(add); }
 
  private:
-  /// kHeads heads from g on.
-  [[gnu::noinline]] void value_tile(int g, int tile, int part) {
-    float* const out = acc_ + g * H + tile * kTileVectors * kWidth;
-    V sum[kHeads][kTileVectors];
+  static constexpr auto add = [](TileSums & sum, const float* rows, const float* p,
+                                 const Asks& asks) __attribute__((always_inline)) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kHeads; ++i)
+    for (int t = 0; t < 4; ++t) {
+      if constexpr (kAsk != Ask::nothing) asks.ask(t * kTileLines / 4, (t + 1) * kTileLines / 4);
+      V value[kTileVectors];
 #pragma GCC unroll 8
-      for (int j = 0; j < kTileVectors; ++j) sum[i][j] = F::load(out + i * H + j * kWidth);
-    const float* p = weights_ + 4 * g;
-#pragma GCC unroll 1
-    for (int f = 0; f < fours_; ++f, p += 4 * G) {
-      const float* const rows = v_[f] + tile * kTileVectors * kWidth;
-      const Asks asks = this->template asks_of_values<kParts>(part, f);
+      for (int j = 0; j < kTileVectors; ++j) value[j] = F::load(rows + t * H + j * kWidth);
 #pragma GCC unroll 4
-      for (int t = 0; t < 4; ++t) {
-        constexpr int kLines = kFourLines / kParts;
-        if constexpr (kAsk != Ask::nothing) asks.ask(t * kLines / 4, (t + 1) * kLines / 4);
-        V value[kTileVectors];
+      for (int i = 0; i < kHeads; ++i) {
+        const V weight = F::set1(p[4 * i + t]);
 #pragma GCC unroll 8
-        for (int j = 0; j < kTileVectors; ++j) value[j] = F::load(rows + t * H + j * kWidth);
-#pragma GCC unroll 4
-        for (int i = 0; i < kHeads; ++i) {
-          const V weight = F::set1(p[4 * i + t]);
-#pragma GCC unroll 8
-          for (int j = 0; j < kTileVectors; ++j) sum[i][j] = F::fma(weight, value[j], sum[i][j]);
-        }
+        for (int j = 0; j < kTileVectors; ++j) sum[i][j] = F::fma(weight, value[j], sum[i][j]);
       }
     }
-#pragma GCC unroll 4
-    for (int i = 0; i < kHeads; ++i)
-#pragma GCC unroll 8
-      for (int j = 0; j < kTileVectors; ++j) F::store(out + i * H + j * kWidth, sum[i][j]);
-  }
-
-  alignas(64) float weights_[kVectors * kWidth];  ///< [four][head][4 tokens]
+  };
 };
 
 }  // namespace

@@ -63,10 +63,7 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
 
     __m512 top[kOwn], sum[kOwn];
     for (int i = 0; i < kOwn; ++i) {
-      top[i] = F::load(p_ + i * kWidth);
-      for (int j = i + kOwn; j < kVectors; j += kOwn)
-        top[i] = F::max(top[i], F::load(p_ + j * kWidth));
-      top[i] = Base::highest_of_heads(top[i]);
+      top[i] = Base::highest_of_heads(this->highest_of_block(i));
       sum[i] = F::zero();
     }
     const int vectors = (fours_ * G + 3) / 4;
@@ -90,9 +87,8 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
   }
 
   void values(const std::int64_t*, int count) {
-    int part = 0;
-    for (int tile = 0; tile < kTiles; ++tile)
-      for (int g = 0; g < G; g += kHeads) value_tile(g, tile, part++);
+    this->template value_tiles<kTiles>(
+        [&](int g, int tile, int part) { value_tile(g, tile, part); });
     this->prefetch_scales(a_.v_scale, count);
   }
 
@@ -100,12 +96,7 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
   /// A head's query beside those of its vector, kPart bytes of each after the other.
   void round_query(int g) {
     const float* q = q_ + g * H;
-    auto top = F::set1(1e-30f);
-    for (int d = 0; d < H; d += kWidth) {
-      const auto x = F::load(q + d);
-      top = F::max(top, F::max(x, F::sub(F::zero(), x)));
-    }
-    const float step = F::max_of(top) / kLargestQuery;
+    const float step = this->largest_in_query(g) / kLargestQuery;
     V sum = _mm512_setzero_si512();
     for (int d = 0; d < H; d += kWidth) {
       const V rounded = _mm512_cvtps_epi32(F::mul(F::load(q + d), F::set1(1 / step)));

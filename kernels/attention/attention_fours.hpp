@@ -83,6 +83,22 @@ class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4>
       for (int g = 0; g < G; ++g) p_[(t / 4 * G + g) * 4 + t % 4] = -INFINITY;
   }
 
+  /// `tile(first head, tile, part)` for the heads and the `tiles` of values across a row.
+  template <int tiles, class Tile>
+  void value_tiles(Tile tile) {
+    int part = 0;
+    for (int i = 0; i < tiles; ++i)
+      for (int g = 0; g < G; g += kHeads) tile(g, i, part++);
+  }
+
+  /// The highest of the block's vectors of the same heads as vector i.
+  V highest_of_block(int i) const {
+    V highest = F::load(p_ + i * kWidth);
+    for (int j = i + kOwn; j < kVectors; j += kOwn)
+      highest = F::max(highest, F::load(p_ + j * kWidth));
+    return highest;
+  }
+
   /// What is in the quarters of two vectors, added up in pairs.
   static V quarters(V a, V b) {
     return F::add(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
@@ -170,8 +186,8 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
   using Base = FoursGroup<F, T, G, H, kAsk>;
 
  protected:
-  using Base::acc_, Base::k_, Base::kFourLines, Base::kFours, Base::kHeads, Base::kOwn,
-      Base::kVectors, Base::kWidth, Base::p_;
+  using Base::acc_, Base::fours_, Base::k_, Base::kFourLines, Base::kFours, Base::kHeads,
+      Base::kOwn, Base::kVectors, Base::kWidth, Base::p_, Base::v_;
   using typename Base::Asks, typename Base::V;
   static constexpr float kMostAbove = 8;
 
@@ -191,12 +207,10 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
   /// Scores to weights: `store(i, weights)` of vector i.
   template <class Store>
   void take_weights(Store store) {
-    V x[kVectors], highest[kOwn], from[kOwn], total[kOwn];
-    for (int i = 0; i < kVectors; ++i) x[i] = F::load(p_ + i * kWidth);
+    V highest[kOwn], from[kOwn], total[kOwn];
     bool above = false;
     for (int i = 0; i < kOwn; ++i) {
-      highest[i] = x[i];
-      for (int j = i + kOwn; j < kVectors; j += kOwn) highest[i] = F::max(highest[i], x[j]);
+      highest[i] = this->highest_of_block(i);
       const V most = F::add(F::load(from_ + i * kWidth), F::set1(kMostAbove));
       above |= _mm512_cmp_ps_mask(highest[i], most, _CMP_GT_OQ) != 0;
     }
@@ -206,12 +220,25 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
       total[i] = F::load(totals_ + i * kWidth);
     }
     for (int i = 0; i < kVectors; ++i) {
-      const V weights = exp2_normal<F>(F::sub(x[i], from[i % kOwn]));
+      const V weights = exp2_normal<F>(F::sub(F::load(p_ + i * kWidth), from[i % kOwn]));
       total[i % kOwn] = F::add(total[i % kOwn], weights);
       store(i, weights);
     }
     for (int i = 0; i < kOwn; ++i) F::store(totals_ + i * kWidth, total[i]);
   }
+
+  /// Adds values to the heads' sums: of each four `add(sum, rows, weights, asks)`, whose `rows` and
+  /// `weights` begin at the tile's first column and head.
+  template <class Add>
+  void add_values(Add add) {
+    this->template value_tiles<kTiles>(
+        [&](int g, int tile, int part) { value_tile(g, tile, part, add); });
+  }
+  static constexpr int kTileVectors = lesser(H / kWidth, 16 / kHeads);
+  using TileSums = V[kHeads][kTileVectors];
+  static constexpr int kTiles = H / kWidth / kTileVectors;  ///< of values across a row
+  /// Lines that a four of a tile asks for.
+  static constexpr int kTileLines = kFourLines / (kTiles * (G / kHeads));
 
   void leave_sums() {
     for (int g = 0; g < G; ++g)
@@ -219,6 +246,7 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
   }
 
   alignas(64) T query_[G * H];  ///< [head][H], scaled for scores in base 2
+  alignas(64) T weights_[greater(kVectors, 2) * kWidth];  ///< [four][head][4 tokens]
 
  private:
   /// Lane i = the sum of v[i]'s lanes.
@@ -268,7 +296,7 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
             query[g] = Element::load(q + g * H + step * Element::kWidth);
 #pragma GCC unroll 2
           for (int t = row; t < row + kOpen; ++t) {
-            V key = Element::load(keys + t * H + step * Element::kWidth);
+            const V key = Element::load(keys + t * H + step * Element::kWidth);
 #pragma GCC unroll 4
             for (int g = 0; g < kHeads; ++g)
               sum[f][g][t] = Element::dot(sum[f][g][t], key, query[g]);
@@ -279,6 +307,25 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
 #pragma GCC unroll 16
     for (int i = 0; i < 16; ++i) all[i] = sum[i / 4 / kHeads][i / 4 % kHeads][i % 4];
     F::store(p_ + (four * G + head) * 4, sums(all));
+  }
+
+  template <class Add>
+  [[gnu::noinline]] void value_tile(int g, int tile, int part, Add add) {
+    float* const out = acc_ + g * H + tile * kTileVectors * kWidth;
+    TileSums sum;
+#pragma GCC unroll 4
+    for (int i = 0; i < kHeads; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < kTileVectors; ++j) sum[i][j] = F::load(out + i * H + j * kWidth);
+    const T* p = weights_ + 4 * g;
+#pragma GCC unroll 1
+    for (int f = 0; f < fours_; ++f, p += 4 * G)
+      add(sum, v_[f] + tile * kTileVectors * kWidth, p,
+          this->template asks_of_values<kTiles*(G / kHeads)>(part, f));
+#pragma GCC unroll 4
+    for (int i = 0; i < kHeads; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < kTileVectors; ++j) F::store(out + i * H + j * kWidth, sum[i][j]);
   }
 
   [[gnu::noinline]] void rescale(const V* highest) {

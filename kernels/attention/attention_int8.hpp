@@ -93,15 +93,6 @@ class IntegerGroup : public Group<F, T, G, H, kAsk> {
   }
 
  private:
-  /// The largest magnitude in head g's query.
-  float largest_in_query(int g) const {
-    auto top = F::set1(1e-30f);
-    for (int d = 0; d < H; d += kWidth) {
-      const auto x = F::load(this->q_ + g * H + d);
-      top = F::max(top, F::max(x, F::sub(F::zero(), x)));
-    }
-    return F::max_of(top);
-  }
   void set_query_units(int g, float step, std::int32_t bias) {
     for (int i = g; i < kWidth; i += G) {
       q_step_[i] = step;
@@ -164,7 +155,7 @@ class IntegerGroup : public Group<F, T, G, H, kAsk> {
 
   void round_query(int g) {
     const float* q = q_ + g * H;
-    const float largest = largest_in_query(g);
+    const float largest = this->largest_in_query(g);
     const auto scale = F::set1(kLargest / largest);
     V sum = Words::zero();
     for (int d = 0; d < H; d += 4 * kWidth) {

@@ -184,6 +184,16 @@ class Group {
     }
   }
 
+  /// The largest magnitude in head g's query.
+  float largest_in_query(int g) const {
+    V top = F::set1(1e-30f);
+    for (int d = 0; d < H; d += kWidth) {
+      const V x = F::load(q_ + g * H + d);
+      top = F::max(top, F::max(x, F::sub(F::zero(), x)));
+    }
+    return F::max_of(top);
+  }
+
   /// Parts of the cache read side by side, at most kMostStreams.
   static int streams(const Args<T>& a) {
     if (kAsk == Ask::in_order) return 1;

@@ -178,6 +178,17 @@ void without_maximum(const Args<float>& a) {
   }
 }
 
+/// Of every fp32 kernel.
+void expect_right_outputs(Direct& direct) {
+  const std::vector<double> expected = direct.expected();
+  for (const auto* info : fp32_kernels())
+    for (const int threads : {1, 3}) {
+      const auto out = direct.run(static_cast<const Kernel*>(info->table)->f32, threads);
+      for (std::size_t i = 0; i < out.size(); ++i)
+        ASSERT_NEAR(out[i], expected[i], 1e-5) << info->variant << " " << i;
+    }
+}
+
 /// Scores of 64 c for c = -200…200, in an order that raises the maximum often.
 Direct huge_scores() {
   Direct direct(401);
@@ -190,13 +201,7 @@ Direct huge_scores() {
 
 TEST(AttentionScores, HugeOnesDoNotOverflow) {
   Direct direct = huge_scores();
-  const std::vector<double> expected = direct.expected();
-  for (const auto* info : fp32_kernels())
-    for (const int threads : {1, 3}) {
-      const auto out = direct.run(static_cast<const Kernel*>(info->table)->f32, threads);
-      for (std::size_t i = 0; i < out.size(); ++i)
-        ASSERT_NEAR(out[i], expected[i], 1e-5) << info->variant << " " << i;
-    }
+  expect_right_outputs(direct);
   const auto wrong = direct.run(without_maximum, 1);
   EXPECT_TRUE(std::isnan(wrong[0])) << "the scores are not huge enough to tell";
 }
@@ -208,13 +213,7 @@ TEST(AttentionScores, OnesThatRiseSlowlyKeepTheirWeights) {
   for (std::int64_t t = 0; t < 401; ++t)
     for (std::int64_t d = 0; d < Direct::kDim; ++d)
       direct.k[t * Direct::kDim + d] = static_cast<float>(t) * 0x1p-10f;
-  const std::vector<double> expected = direct.expected();
-  for (const auto* info : fp32_kernels())
-    for (const int threads : {1, 3}) {
-      const auto out = direct.run(static_cast<const Kernel*>(info->table)->f32, threads);
-      for (std::size_t i = 0; i < out.size(); ++i)
-        ASSERT_NEAR(out[i], expected[i], 1e-5) << info->variant << " " << i;
-    }
+  expect_right_outputs(direct);
 }
 
 TEST(AttentionScores, AllNegativeHugeOnesDoNotUnderflow) {
