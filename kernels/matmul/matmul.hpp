@@ -98,8 +98,8 @@ struct Kernel {
   double bf16_s8_rounding = 0;
   /// Largest work that is offered for it, FLOP; 0: any. For rungs that would take seconds a call.
   double max_flops = 0;
-  /// Largest M and K that are offered for it; 0: any.
-  std::int64_t max_m = 0, max_k = 0;
+  /// Largest M, K and elements of Y that are offered for it; 0: any.
+  std::int64_t max_m = 0, max_k = 0, max_y = 0;
   /// Further `key=value;` text for the label, e.g. "library=OpenBLAS 0.3.21 Haswell;"; may be null.
   std::string (*label)() = nullptr;
   /// False where only run time tells that it cannot: a library built without a dtype or without

@@ -44,6 +44,19 @@ constexpr int parts_of() {
   return 1;
 }
 
+/// acc += w x, by instructions that keep acc in its register: left alone, GCC moves the loads of
+/// unrolled steps up until it runs out of registers and spills sums.
+template <class E>
+[[gnu::always_inline]] inline void add_product(typename E::V& acc, const typename E::W& w,
+                                               const typename E::V& x) {
+  if constexpr (requires { E::accumulate(acc, w, x); }) {
+    E::accumulate(acc, w, x);
+  } else {
+    acc = E::step(acc, w, x);
+    opaque(acc);
+  }
+}
+
 /// Floating point. X is widened to the sums' type as it is packed; Y stays as narrow as it is, in
 /// panels too, and is widened in registers: two cheap operations for 16 bf16 beside 12 FMA. Tried
 /// and left: its mask from memory, so that AVX2 spills nothing: 0.98 of the FMA peak became 0.94.

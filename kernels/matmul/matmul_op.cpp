@@ -243,6 +243,7 @@ bool supports(const KernelInfo& info, const Case& c) {
     if (kernel.offers != nullptr && !kernel.offers(c.dtype, c.threads)) return false;
     if (kernel.max_m > 0 && r.shape.m > kernel.max_m) return false;
     if (kernel.max_k > 0 && r.shape.k > kernel.max_k) return false;
+    if (kernel.max_y > 0 && r.shape.k * r.shape.n > kernel.max_y) return false;
     if (kernel.max_flops > 0 && cost(r.shape, {}).flops > kernel.max_flops) return false;
     return r.packed ? routine.run_packed != nullptr && r.shape.batch == 1 : routine.run != nullptr;
   });

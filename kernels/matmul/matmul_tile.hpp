@@ -92,8 +92,7 @@ template <class E, int R, int P>
         for (int v = 0; v < E::kVectors; ++v) acc[s][p][r][v] = s == 0 ? E::first(x, r) : E::zero();
   const typename E::Xp* const head = x;
   x += E::kHeader;
-  // Sums and vectors of Y are pinned: left alone, GCC moves the loads of the unrolled steps up
-  // until it runs out of registers and spills sums.
+  // Vectors of Y are pinned, as sums are (add_product).
   const auto step = [&](int s, const typename E::Xp* xs, const typename E::Yp* ys)
       __attribute__((always_inline)) {
 #pragma GCC unroll 4
@@ -106,14 +105,7 @@ template <class E, int R, int P>
       for (int r = 0; r < kRows; ++r) {
         const auto b = E::broadcast(xs + r * E::kChunk);
 #pragma GCC unroll 4
-        for (int v = 0; v < E::kVectors; ++v) {
-          if constexpr (requires { E::accumulate(acc[s][p][r][v], w[v], b); }) {
-            E::accumulate(acc[s][p][r][v], w[v], b);
-          } else {
-            acc[s][p][r][v] = E::step(acc[s][p][r][v], w[v], b);
-            opaque(acc[s][p][r][v]);
-          }
-        }
+        for (int v = 0; v < E::kVectors; ++v) add_product<E>(acc[s][p][r][v], w[v], b);
       }
     }
   };

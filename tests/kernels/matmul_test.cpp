@@ -235,12 +235,14 @@ TEST(MatmulInput, IsRefusedInOneLine) {
 }
 
 TEST(MatmulOffer, EndsAtTheLargestShapeOfAKernel) {
-  const Kernel few{.exec_unit = "scalar", .f32 = blocked.f32, .max_m = 4, .max_k = 100};
+  const Kernel few{
+      .exec_unit = "scalar", .f32 = blocked.f32, .max_m = 4, .max_k = 100, .max_y = 100000};
   KernelInfo info{};
   info.table = &few;
   EXPECT_TRUE(operation.supports(info, make("f32", "4", "1000", "100")));
   EXPECT_FALSE(operation.supports(info, make("f32", "5", "1000", "100")));
-  EXPECT_FALSE(operation.supports(info, make("f32", "4", "1000", "101")));
+  EXPECT_FALSE(operation.supports(info, make("f32", "4", "990", "101")));
+  EXPECT_FALSE(operation.supports(info, make("f32", "4", "1001", "100")));
 }
 
 }  // namespace
