@@ -1,5 +1,6 @@
 // The matmul that packs nothing, written once over an engine (matmul_engine.hpp) of one step of K
 // whose operands are as wide as its sums: its register tile reads both X and Y where they lie.
+// Weights packed before (pack:pre) are panels of kNr columns, K rows each.
 //
 // Tiles are taken column panel by column panel, all rows of each, so that its kNr columns of Y stay
 // near; every thread has as many tiles as the others, or one more.
@@ -76,8 +77,7 @@ struct InPlace {
       return rows == R ? tile<R> : pick_tile<R - 1>(rows);
   }
 
-  /// Of the columns behind the last whole panel, padded with zeros: a thread's own copy of them in
-  /// Y, and a tile of their sums.
+  /// Of the columns behind the last whole panel: a thread's own panel of them, and a tile of sums.
   static constexpr std::int64_t edge_elements(const Shape& s) {
     return s.n % kNr == 0 ? 0 : round_up((s.k + kMr) * kNr, 64);
   }
@@ -85,13 +85,21 @@ struct InPlace {
     return plan.threads * edge_elements(plan.shape) * std::int64_t{sizeof(T)};
   }
 
-  static void copy_edge(const Shape& s, const T* y, T* to) noexcept {
-    const std::int64_t width = s.n % kNr;
+  static constexpr std::int64_t width_from(const Shape& s, std::int64_t column) {
+    return lesser(kNr, s.n - column);
+  }
+
+  /// The columns from `column` on, padded with zeros.
+  static void pack_panel(const Shape& s, const T* y, std::int64_t column, T* to) noexcept {
+    const std::int64_t width = width_from(s, column);
+    y += column;
     for (std::int64_t k = 0; k < s.k; ++k, y += s.n, to += kNr)
       for (std::int64_t j = 0; j < kNr; ++j) to[j] = j < width ? y[j] : T{};
   }
 
-  static void run(const Plan& plan, const T* x, const T* y, const float*, T* z) {
+  /// All tiles, with y's panels where `panel_at(column, edge)` says.
+  template <class PanelAt>
+  static void multiply(const Plan& plan, const T* x, T* z, PanelAt panel_at) {
     const Shape& s = plan.shape;
     const std::int64_t panels = blocks_of(s.m, kMr), all = panels * blocks_of(s.n, kNr);
     const auto row = [&](std::int64_t panel) { return panel * s.m / panels; };
@@ -99,39 +107,71 @@ struct InPlace {
     {
       const std::int64_t thread = omp_get_thread_num();
       T* const edge = static_cast<T*>(plan.workspace) + thread * edge_elements(s);
-      bool copied = false;
+      std::int64_t panel = -1;
+      Rows<const T> y_rows{};
       for (std::int64_t i = all * thread / plan.threads; i < all * (thread + 1) / plan.threads;
            ++i) {
         const std::int64_t m = row(i % panels), rows = row(i % panels + 1) - m;
-        const std::int64_t n = i / panels * kNr, width = lesser(kNr, s.n - n);
-        const auto multiply = pick_tile<kMr>(rows);
+        const std::int64_t n = i / panels * kNr, width = width_from(s, n);
+        if (panel != n) y_rows = panel_at(n, edge);
+        panel = n;
+        const auto tile_of = pick_tile<kMr>(rows);
         const Rows<const T> x_rows = {x + m * s.k, s.k};
         T* const to = z + m * s.n + n;
         if (width == kNr) {
-          multiply(s.k, x_rows, {y + n, s.n}, {to, s.n});
+          tile_of(s.k, x_rows, y_rows, {to, s.n});
           continue;
         }
-        if (!copied) copy_edge(s, y + n, edge);
-        copied = true;
         T* const sums = edge + s.k * kNr;
-        multiply(s.k, x_rows, {edge, kNr}, {sums, kNr});
+        tile_of(s.k, x_rows, y_rows, {sums, kNr});
         for (std::int64_t r = 0; r < rows; ++r)
           for (std::int64_t j = 0; j < width; ++j) to[r * s.n + j] = sums[r * kNr + j];
       }
     }
   }
 
-  static Tiles tiles(const Plan& plan, bool) {
+  static void run(const Plan& plan, const T* x, const T* y, const float*, T* z) {
+    const Shape& s = plan.shape;
+    multiply(plan, x, z, [&](std::int64_t column, T* edge) -> Rows<const T> {
+      if (width_from(s, column) == kNr) return {y + column, s.n};
+      pack_panel(s, y, column, edge);
+      return {edge, kNr};
+    });
+  }
+
+  static std::int64_t packed_bytes(const Plan& plan) {
+    return plan.shape.k * round_up(plan.shape.n, kNr) * std::int64_t{sizeof(T)};
+  }
+  static void pack(const Plan& plan, const T* y, const float*, void* packed) {
+    const Shape& s = plan.shape;
+#pragma omp parallel for num_threads(plan.threads)
+    for (std::int64_t column = 0; column < s.n; column += kNr)
+      pack_panel(s, y, column, static_cast<T*>(packed) + column * s.k);
+  }
+  static void run_packed(const Plan& plan, const T* x, const void* packed, const float*, T* z) {
+    multiply(plan, x, z, [&](std::int64_t column, T*) -> Rows<const T> {
+      return {static_cast<const T*>(packed) + column * plan.shape.k, kNr};
+    });
+  }
+
+  static Tiles tiles(const Plan& plan, bool prepacked) {
     const Shape& s = plan.shape;
     const Tile registers = {kMr, kNr, s.k};
     const bool stays = (kNr + kMr) * s.k * std::int64_t{sizeof(T)} <= plan.caches.l1d;
     return {.l1 = registers,
             .l2 = stays ? Tile{s.m, kNr, s.k} : registers,
-            .l3 = {s.m, blocks_of(s.n, plan.threads), s.k}};
+            .l3 = {s.m, blocks_of(s.n, plan.threads), s.k},
+            .y_packed = prepacked ? int{sizeof(T)} : 0,
+            .y_prepacked = prepacked};
   }
 
   static constexpr Routine<T, T, T> routine() {
-    return {.run = run, .workspace_bytes = workspace_bytes, .tiles = tiles};
+    return {.run = run,
+            .packed_bytes = packed_bytes,
+            .pack = pack,
+            .run_packed = run_packed,
+            .workspace_bytes = workspace_bytes,
+            .tiles = tiles};
   }
 };
 
