@@ -3,8 +3,10 @@
 #include <sched.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <new>
 #include <thread>
 #include <vector>
@@ -12,7 +14,23 @@
 namespace kernels {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPage = 4096, kHuge = std::size_t{2} << 20;
+/// What small buffers share. In pages of 4 KiB they lie in L2 as it happens: two cores of Zen 5
+/// took 36 or 41 us for 256 cubed in bf16, in most processes the latter.
+constexpr std::size_t kBlock = 2 * kHuge;
+
+/// AddressSanitizer sees what lies past the end of a buffer if each has memory of its own.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kChecked = true;
+#elif defined(__has_feature)
+constexpr bool kChecked = __has_feature(address_sanitizer);
+#else
+constexpr bool kChecked = false;
+#endif
+
+constexpr std::size_t rounded_up(std::size_t bytes, std::size_t to) {
+  return (bytes + to - 1) / to * to;
+}
 
 /// Where this process may run, before any of its threads is pinned.
 const cpu_set_t kAllowed = [] {
@@ -22,6 +40,14 @@ const cpu_set_t kAllowed = [] {
   return set;
 }();
 
+std::shared_ptr<std::byte> allocate_on(std::size_t boundary, std::size_t bytes) {
+  const std::size_t rounded = rounded_up(bytes, boundary);
+  void* p = std::aligned_alloc(boundary, rounded);
+  if (p == nullptr) throw std::bad_alloc();
+  if (boundary == kHuge) madvise(p, rounded, MADV_HUGEPAGE);
+  return {static_cast<std::byte*>(p), [](std::byte* q) { std::free(q); }};
+}
+
 bool one_memory_node() {
   std::error_code fault;
   return !std::filesystem::exists("/sys/devices/system/node/node1", fault);
@@ -30,13 +56,21 @@ bool one_memory_node() {
 }  // namespace
 
 std::shared_ptr<std::byte> allocate(std::size_t bytes) {
-  constexpr std::size_t kHuge = std::size_t{2} << 20;
-  const std::size_t alignment = bytes >= kHuge ? kHuge : kPage;
-  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  void* p = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
-  if (p == nullptr) throw std::bad_alloc();
-  if (bytes >= kHuge) madvise(p, rounded, MADV_HUGEPAGE);
-  return {static_cast<std::byte*>(p), [](std::byte* q) { std::free(q); }};
+  const std::size_t pages = std::max(rounded_up(bytes, kPage), kPage);
+  if (pages >= kHuge) return allocate_on(kHuge, pages);
+  if (kChecked) return allocate_on(kPage, pages);
+  static std::mutex mutex;
+  static std::weak_ptr<std::byte> last;
+  static std::size_t taken = 0;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<std::byte> block = last.lock();
+  if (!block || taken + pages > kBlock) {
+    last = block = allocate_on(kHuge, kBlock);
+    taken = 0;
+  }
+  std::byte* const at = block.get() + taken;
+  taken += pages;
+  return {block, at};
 }
 
 void provide(std::byte* p, std::size_t bytes) {
