@@ -107,14 +107,14 @@ struct InPlace {
     {
       const std::int64_t thread = omp_get_thread_num();
       T* const edge = static_cast<T*>(plan.workspace) + thread * edge_elements(s);
-      std::int64_t panel = -1;
+      std::int64_t last = -1;  // column that y_rows are of
       Rows<const T> y_rows{};
       for (std::int64_t i = all * thread / plan.threads; i < all * (thread + 1) / plan.threads;
            ++i) {
         const std::int64_t m = row(i % panels), rows = row(i % panels + 1) - m;
         const std::int64_t n = i / panels * kNr, width = width_from(s, n);
-        if (panel != n) y_rows = panel_at(n, edge);
-        panel = n;
+        if (n != last) y_rows = panel_at(n, edge);
+        last = n;
         const auto tile_of = pick_tile<kMr>(rows);
         const Rows<const T> x_rows = {x + m * s.k, s.k};
         T* const to = z + m * s.n + n;
