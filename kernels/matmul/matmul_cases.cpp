@@ -127,7 +127,8 @@ std::vector<Case> test_cases() {
           all.push_back(c);
         }
   // Rows whose X stays in L2 for deeper blocks of K than with Y beside it (Packed::part).
-  all.push_back(make("f32", 215, 700, 300, false, false, 1));
+  for (const bool packed : {false, true})
+    all.push_back(make("f32", 215, 700, 300, packed, false, 1));
   for (const int threads : {1, 3}) {
     all.push_back(make_batched("s8", 3, 33, 65, false, threads));
     all.push_back(make_batched("bf16xs8", 2, 17, 40, false, threads));

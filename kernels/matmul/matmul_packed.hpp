@@ -211,12 +211,14 @@ struct Packed {
     const std::int64_t fit = (room / kLeast - x_step) / (kNr * std::int64_t{sizeof(Yp)});
     const std::int64_t narrow = fit > 0 ? round_up(blocks_of(l.columns, fit), threads) : 0;
     if (fit > 0 && greater(2, narrow) * l.s.m <= l.s.n) try_parts(1, narrow, kLeast);
-    // Where each panel of Y is used up as it is packed, X alone is to stay in L2, and blocks of K
-    // may be deeper: 256 rows of cold weights, two cores of Zen 5, bf16 1.03 to 1.06 times as fast,
-    // int8 1.02 to 1.05, fp32 1.01 to 1.07, 300 and 384 rows 1.01 to 1.03; of 128 rows, which leave
-    // packing more of the time, 0.91 to 0.99. Not timed elsewhere.
+    // Where each panel of Y is used up as it is packed or comes from memory, X alone is to stay in
+    // L2, and blocks of K may be deeper: 256 rows of cold weights, two cores of Zen 5, bf16 1.03
+    // to 1.06 times as fast, int8 1.02 to 1.05, fp32 1.01 to 1.07, 300 and 384 rows 1.01 to 1.03;
+    // of 128 rows, which leave packing more of the time, 0.91 to 0.99. Packed before, 128 and 256
+    // rows of bf16, fp32 and fp64 1.03 to 1.08, int8 1.0 to 1.06, 64 rows 0.99 to 1.13. Not timed
+    // elsewhere.
     const std::int64_t deep = l2 * 2 / 3 / x_step;
-    if (!prepacked && l.y_far && l.row_parts == 1 && l.panels >= kFewPanels && 2 * deep >= l.kc) {
+    if (l.y_far && l.row_parts == 1 && (prepacked || l.panels >= kFewPanels) && 2 * deep >= l.kc) {
       l.column_parts = lesser(threads, l.columns);
       l.nc = blocks_of(l.columns, l.column_parts);
       l.y_stays = true;
