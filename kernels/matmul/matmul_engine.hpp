@@ -46,9 +46,9 @@ constexpr int parts_of() {
 
 /// acc += w x, by instructions that keep acc in its register: left alone, GCC moves the loads of
 /// unrolled steps up until it runs out of registers and spills sums.
-template <class E>
+template <class E, class B>
 [[gnu::always_inline]] inline void add_product(typename E::V& acc, const typename E::W& w,
-                                               const typename E::V& x) {
+                                               const B& x) {
   if constexpr (requires { E::accumulate(acc, w, x); }) {
     E::accumulate(acc, w, x);
   } else {
