@@ -49,8 +49,11 @@ std::shared_ptr<std::byte> allocate_on(std::size_t boundary, std::size_t bytes) 
 }
 
 bool one_memory_node() {
-  std::error_code fault;
-  return !std::filesystem::exists("/sys/devices/system/node/node1", fault);
+  static const bool one = [] {
+    std::error_code fault;
+    return !std::filesystem::exists("/sys/devices/system/node/node1", fault);
+  }();
+  return one;
 }
 
 }  // namespace
@@ -58,7 +61,7 @@ bool one_memory_node() {
 std::shared_ptr<std::byte> allocate(std::size_t bytes) {
   const std::size_t pages = std::max(rounded_up(bytes, kPage), kPage);
   if (pages >= kHuge) return allocate_on(kHuge, pages);
-  if (kChecked) return allocate_on(kPage, pages);
+  if (kChecked || !one_memory_node()) return allocate_on(kPage, pages);
   static std::mutex mutex;
   static std::weak_ptr<std::byte> last;
   static std::size_t taken = 0;
@@ -75,8 +78,7 @@ std::shared_ptr<std::byte> allocate(std::size_t bytes) {
 
 void provide(std::byte* p, std::size_t bytes) {
   constexpr std::size_t kWorthThreads = std::size_t{64} << 20;
-  static const bool one_node = one_memory_node();
-  if (bytes < kWorthThreads || !one_node) return;
+  if (bytes < kWorthThreads || !one_memory_node()) return;
   const auto threads = static_cast<std::size_t>(CPU_COUNT(&kAllowed));
   std::vector<std::jthread> team;
   for (std::size_t t = 0; t < threads; ++t) {

@@ -13,7 +13,8 @@
 namespace kernels {
 
 /// `bytes` of memory on a 2 MiB boundary when they span one, else on a 4 KiB boundary; asks for
-/// huge pages, which small buffers share. Not touched. Throws std::bad_alloc.
+/// huge pages, which small buffers share where memory has one node. Not touched. Throws
+/// std::bad_alloc.
 std::shared_ptr<std::byte> allocate(std::size_t bytes);
 
 /// Has the system provide `bytes` of memory that holds nothing yet, from `p` on, by all cores at

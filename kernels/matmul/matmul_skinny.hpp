@@ -487,9 +487,9 @@ struct Skinny {
 /// from 16 rows on, 0.97 at 8; of int8 widened to it 1.03 to 1.08. 7 or 8 groups 0.92 to 1.07, six
 /// or eight rows at a time 0.8 to 1.07; of int8 woven in fours, whose vectors are then more than
 /// there are registers, 0.56 to 0.94; fp32 0.98 to 1.02 with rows at a time. Strips of 16 groups
-/// woven into L1 first, which no products hide, 0.6 to 0.95; of
-/// 16 to 32, woven while the strip before is multiplied, 0.4 to 1.03, as so many rows a page apart
-/// find no room in L1.
+/// woven into L1 first, which no products hide, 0.6 to 0.95; of 16 to
+/// 32, woven while the strip before is multiplied, 0.4 to 1.03, as so many rows a page apart find
+/// no room in L1.
 template <class E, int Depth>
 struct SkinnyByRows {
   using Few = Skinny<E>;
