@@ -127,8 +127,14 @@ std::vector<Case> test_cases() {
           all.push_back(c);
         }
   // Rows whose X stays in L2 for deeper blocks of K than with Y beside it (Packed::part).
-  for (const bool packed : {false, true})
+  // Rows by more columns than half of L3 holds a block of K of: several parts a thread, or panels
+  // that three threads share.
+  for (const bool packed : {false, true}) {
     all.push_back(make("f32", 215, 700, 300, packed, false, 1));
+    for (const int threads : {1, 3})
+      all.push_back(make("f32", 700, 3800, 144, packed, false, threads));
+    all.push_back(make("f64", 320, 2100, 160, packed, false, 3));
+  }
   for (const int threads : {1, 3}) {
     all.push_back(make_batched("s8", 3, 33, 65, false, threads));
     all.push_back(make_batched("bf16xs8", 2, 17, 40, false, threads));

@@ -174,15 +174,20 @@ struct Packed {
 
   /// Parts of Z, as square as may be, as a byte of Y takes longer to pack than one of X, whose
   /// panels stay in L2 (cut by rows alone, two cores of Zen 5 take 1.02 to 1.16 times as long at
-  /// 256 and 512 cubed): one a thread if a block of K of a part's Y is of L3's size, with as much
-  /// of X at a time as L2 holds; of few rows, which one thread packs for all its columns soon
-  /// enough, any number, if a short block of X and Y together stay in L2. A panel of Y takes up to
-  /// two thirds of L1, or what long_panel() says: on Zen 4 21 KB, and so more passes over Z, cost
-  /// four cores 3 to 12 % against 32 KB. Short blocks of K for a square that would not stay
-  /// otherwise: 512 cubed on one core of Zen 5 0.97 times as fast in bf16, 0.96 to 0.97 in fp32.
+  /// 256 and 512 cubed): one a thread if a block of K of a part's Y stays in L2 beside X, else as
+  /// many as it takes for L3 to hold such blocks, with as much of X at a time as L2 holds; of few
+  /// rows, which one thread packs for all its columns soon enough, any number, if a short block of
+  /// X and Y together stay in L2. A panel of Y takes up to two thirds of L1, or what long_panel()
+  /// says: on Zen 4 21 KB, and so more passes over Z, cost four cores 3 to 12 % against 32 KB.
+  ///
+  /// Zen 5, one core and two. Short blocks of K for a square that would not stay otherwise: 512
+  /// cubed 0.97 times as fast in bf16, 0.96 to 0.97 in fp32; for 512 rows 0.91 to 0.98, 768 rows
+  /// 0.94. Several parts a thread against panels shared by all, 512 to 2048 rows of 14336 and
+  /// 28672 columns: plain 1.03 to 1.10 times as fast, packed before 1.04 to 1.10; of less than half
+  /// of L3 as fast.
   static void part(std::int64_t threads, std::int64_t l1, std::int64_t l2, std::int64_t l3,
                    std::int64_t mc_most, bool prepacked, Layout& l) {
-    constexpr std::int64_t kLeast = 160 * E::kGroup, kFewPanels = 16;
+    constexpr std::int64_t kLeast = 160 * E::kGroup, kFewPanels = 16, kWide = 512;
     const std::int64_t room = l2 * 3 / 4;
     const std::int64_t near =
         greater(l1 * 2 / 3, long_panel(l1, l2)) / (kNr * std::int64_t{sizeof(Yp)});
@@ -202,15 +207,15 @@ struct Packed {
       l.row_parts = down, l.column_parts = across;
       l.mc = mc, l.nc = nc, l.pass = 1;
     };
-    const auto try_one_a_thread = [&](std::int64_t depth) {
+    const auto try_each_thread = [&](std::int64_t parts, std::int64_t depth) {
       for (std::int64_t down = 1; down <= threads; ++down)
-        if (threads % down == 0) try_parts(down, threads / down, depth);
+        if (threads % down == 0) try_parts(down, parts * threads / down, depth);
     };
-    try_one_a_thread(kc);
+    try_each_thread(1, kc);
     const std::int64_t x_step = l.panels * kMr * kXBytes;
     const std::int64_t fit = (room / kLeast - x_step) / (kNr * std::int64_t{sizeof(Yp)});
     const std::int64_t narrow = fit > 0 ? round_up(blocks_of(l.columns, fit), threads) : 0;
-    if (fit > 0 && greater(2, narrow) * l.s.m <= l.s.n) try_parts(1, narrow, kLeast);
+    if (fit > 0 && 2 * narrow * l.s.m <= l.s.n) try_parts(1, narrow, kLeast);
     // Where each panel of Y is used up as it is packed or comes from memory, X alone is to stay in
     // L2, and blocks of K may be deeper: 256 rows of cold weights, two cores of Zen 5, bf16 1.03
     // to 1.06 times as fast, int8 1.02 to 1.05, fp32 1.01 to 1.07, 300 and 384 rows 1.01 to 1.03;
@@ -227,8 +232,10 @@ struct Packed {
       return;
     }
     l.y_stays = l.row_parts > 0;
-    if (!l.y_stays) try_one_a_thread(0);
-    if (l.row_parts == 0) return;
+    for (std::int64_t parts = 1; l.row_parts == 0; ++parts) {
+      if (parts > 1 && parts * threads * kWide > l.s.n) return;
+      try_each_thread(parts, 0);
+    }
     // Of nine panels and ten, one thread waits for the other; lower panels cost less than that.
     if (l.mc < kFewPanels) {
       l.panels = round_up(l.panels, l.row_parts);
