@@ -51,26 +51,34 @@ struct Skinny {
                                                               : 6;
   static constexpr std::int64_t kRows = kDepth * E::kGroup;
   static constexpr std::int64_t kLine = 64;
-  /// Row by row: one row of X, where a group is a row or takes little to weave. Of bytes, kShort
-  /// groups at a time save loads and stores of sums, and rows are to be short, so that L1 holds the
-  /// next ones. One core of Zen 5 reads fp32 at 39 GB/s so, bf16 at 40, int8 at 37 (31, 32, 34 by
-  /// visits asked for 512 bytes before, 30, 29, 35 by 2 KB into L2), two at 72, 68 and 54 to 58
-  /// (61, 62, 58; 61, 57, 65), or at 47 to 50 of the 50 that they had at other times (36 to 39). 4
-  /// or 16 KB before, or into L2: 0.9 to 1.0 times as fast; long rows of bytes in segments of 4 KB:
-  /// 0.87 to 1.2.
-  static constexpr std::int64_t kRowAhead = 8192;
+  /// Row by row: one row of X, where a group is a row or takes little to weave. One core of Zen 5
+  /// reads fp32 at 39 GB/s so, bf16 at 40, int8 at 37 (31, 32, 34 by visits asked for 512 bytes
+  /// before, 30, 29, 35 by 2 KB into L2), two at 72, 68 and 54 to 58 (61, 62, 58; 61, 57, 65), or
+  /// at 47 to 50 of the 50 that they had at other times (36 to 39). 4 or 16 KB before, or into L2:
+  /// 0.9 to 1.0 times as fast; not asked for: 0.4 to 0.94.
+  ///
+  /// Some groups at a time save loads and stores of sums. Where L1 does not hold those of a row,
+  /// kWide of them, each asked for a little before, are on two cores 1.04 to 1.17 (bf16, 28672
+  /// columns), 1.05 to 1.08 (fp32) and 1.06 times as fast (fp64, 8192 columns), on one 0.98
+  /// to 1.06; where it does, 0.75 to 0.95. Of bytes, kShort groups at a time leave L1 room for the
+  /// next ones of a short row; of longer ones a whole visit, asked for a visit before, is 1.06
+  /// to 1.28 times as fast as visits asked for twice, kShort 1.05 to 1.25, in segments of 4096
+  /// columns 0.87 to 1.2, asked for 16 or 32 KB before 0.8 to 1.05.
+  static constexpr std::int64_t kRowAhead = 8192, kWideAhead = sizeof(Y) == 2 ? 2048 : 1024;
   static constexpr std::int64_t kShortRow = 4096;
+  static constexpr int kWide = sizeof(typename E::V) == 64 ? 4 : 1;
   static constexpr int kShort = sizeof(Y) == 1 && kDepth % 4 == 0 ? 4 / E::kGroup : 1;
   static constexpr bool kRowByRow = sizeof(Y) > 1 ? E::kGroup == 1 : kShort > 1;
 
   /// How lines are asked for before they are loaded.
   enum class Asking {
     kNone,
-    kAhead,    ///< a strip's at once, some columns before their turn
-    kTwice,    ///< so, and once more a quarter as far
-    kPaced,    ///< so, but each with a pause behind, as a strip's lines are loaded
-    kInOrder,  ///< a visit before, in the order of memory, spread over the rows of sums
-    kRowByRow  ///< into L1, some of a visit's groups after the others, see kRowAhead
+    kAhead,     ///< a strip's at once, some columns before their turn
+    kTwice,     ///< so, and once more a quarter as far
+    kPaced,     ///< so, but each with a pause behind, as a strip's lines are loaded
+    kInOrder,   ///< a visit before, in the order of memory, spread over the rows of sums
+    kRowByRow,  ///< into L1, few of a visit's groups after the others, see kRowAhead
+    kRowsByRow  ///< so, but more of them
   };
 
   struct Layout {
@@ -90,6 +98,7 @@ struct Skinny {
     /// by 1024 1.04 to 1.06 times at M = 8.
     Reading reading;
     std::int64_t ahead;
+    bool long_row;  ///< see kRowAhead
     Asking asking;
   };
 
@@ -168,6 +177,7 @@ struct Skinny {
     l.reading = reading_of(plan.caches);
     const bool wide = l.reading == Reading::in_order && sizeof(Y) >= 4;
     l.ahead = (l.reading == Reading::into_l2 ? 2048 : wide ? 1024 : 512) / std::int64_t{sizeof(Y)};
+    l.long_row = sizeof(Y) == 1 ? s.n > kShortRow : l.segment * z_bytes > plan.caches.l1d;
     l.asking = asking(l);
     return l;
   }
@@ -241,9 +251,8 @@ struct Skinny {
   /// types 0.98 to 1.09; 8 on two cores 1.05 to 1.14 at 50 GB/s and 0.9 to 0.98 at 75, on one 0.91
   /// to 1.02, 16 0.92 to 1.05.
   static Asking asking(const Layout& l) {
-    if (kRowByRow && l.reading == Reading::in_order && l.rows == 1 &&
-        (kShort == 1 || l.s.n <= kShortRow))
-      return Asking::kRowByRow;
+    if (kRowByRow && l.reading == Reading::in_order && l.rows == 1)
+      return l.long_row ? Asking::kRowsByRow : Asking::kRowByRow;
     if (l.reading == Reading::in_order) return l.rows <= 4 ? Asking::kTwice : Asking::kAhead;
     if (l.reading == Reading::streams)
       return sizeof(Y) >= 4 && l.s.m <= 2 ? Asking::kPaced : Asking::kAhead;
@@ -313,24 +322,26 @@ struct Skinny {
         __builtin_prefetch(reinterpret_cast<const std::byte*>(y + i * ldy) + at, 0, kLevel);
   }
 
-  /// A visit, `Groups` groups at a time. Asks for the next ones in the order of memory or, one at a
-  /// time, kRowAhead bytes on.
+  /// A visit, `Groups` groups at a time. Of bytes, asks for the next ones in the order of memory.
   template <int Groups>
   static void row_by_row(const Layout& l, const Xp* x, const Y* y, std::int64_t whole, bool add,
                          Kept* sums) noexcept {
     constexpr std::int64_t kSteps = Groups * E::kGroup, kLineEntries = kLine / sizeof(Y);
-    constexpr std::int64_t kAhead = kRowAhead / std::int64_t{sizeof(Y)};
+    constexpr std::int64_t kAhead =
+        (Groups == 1 ? kRowAhead : kWideAhead) / std::int64_t{sizeof(Y)};
     Lines none{};
     for (std::int64_t d = 0; d < kDepth; d += Groups, x += kSteps, add = true) {
       Lines next = Lines::of(y + kSteps * l.s.n, whole, l.s.n);
       for (std::int64_t j = 0; j < whole; j += kNr) {
-        if constexpr (Groups > 1) {
+        if constexpr (sizeof(Y) == 1) {
           for (std::int64_t line = 0; line < kSteps * kNr / kLineEntries; ++line)
             next.template ask<3>();
         } else if (j % kLineEntries == 0) {
           static_assert(E::kGroup == 1, "or each of its rows needs requests of its own");
-          for (std::int64_t at = 0; at < kNr; at += kLineEntries)
-            __builtin_prefetch(y + j + kAhead + at, 0, 3);
+#pragma GCC unroll 4
+          for (std::int64_t g = 0; g < Groups; ++g)
+            for (std::int64_t at = 0; at < kNr; at += kLineEntries)
+              __builtin_prefetch(y + g * l.s.n + j + kAhead + at, 0, 3);
         }
         strip<Groups, Asking::kNone>(l, x, y + j, l.s.n, nullptr, none, add, sums + j * l.rows);
       }
@@ -349,9 +360,10 @@ struct Skinny {
       const bool add = more || k > begin, more_visits = k + 2 * kRows <= l.s.k;
       Lines lines = Lines::of(yk + (more_visits ? kRows * l.s.n : 0), whole, l.s.n);
       std::int64_t j = 0;
-      if constexpr (kAsking == Asking::kRowByRow) {
+      if constexpr (kAsking == Asking::kRowByRow || kAsking == Asking::kRowsByRow) {
+        constexpr int kMore = sizeof(Y) == 1 ? kDepth : kWide;
         if (k + kRows <= l.s.k) {
-          row_by_row<kShort>(l, xk, yk, whole, add, sums);
+          row_by_row<kAsking == Asking::kRowByRow ? kShort : kMore>(l, xk, yk, whole, add, sums);
           j = whole;
         }
       } else if (k + kRows <= l.s.k)
@@ -454,6 +466,8 @@ struct Skinny {
         if constexpr (kRowByRow) {
           if (l.asking == Asking::kRowByRow)
             return task<Asking::kRowByRow>(l, xp, y, column, p * l.part, end, more, sums);
+          if (l.asking == Asking::kRowsByRow)
+            return task<Asking::kRowsByRow>(l, xp, y, column, p * l.part, end, more, sums);
         }
         if (l.asking == Asking::kInOrder)
           task<Asking::kInOrder>(l, xp, y, column, p * l.part, end, more, sums);
