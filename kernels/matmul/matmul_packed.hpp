@@ -75,12 +75,16 @@ struct Packed {
     /// of Z; four cores as fast, and 1.2 to 1.4 times as fast while two of them share a core.
     bool streams = false;
     /// One panel of rows on weights packed before: bytes in each of its panels after which lines
-    /// are asked for. A Xeon with AMX, whose memory takes 400 ns, gains 37 % (fp32) to 75 % (bf16)
-    /// at M = 8, cold, by 4 KB; one core of Zen 4 by 6 KB 5 to 16 % over 4 KB, and at M = 1, with
-    /// four panels side by side, by 1 KB 20 % over 2 KB; four cores at M = 2 by 1 KB 2 to 12 % over
-    /// 6, at M = 8 12 to 33 % less; Zen 5 at M = 1 by 8 KB 0 to 4 % over 4 KB, at M = 8 6 % less to
-    /// 5 % more.
+    /// are asked for, and whether into L1. A Xeon with AMX, whose memory takes 400 ns, gains 37 %
+    /// (fp32) to 75 % (bf16) at M = 8, cold, by 4 KB; one core of Zen 4 by 6 KB 5 to 16 % over 4
+    /// KB, and at M = 1, with four panels side by side, by 1 KB 20 % over 2 KB; four cores at M = 2
+    /// by 1 KB 2 to 12 % over 6, at M = 8 12 to 33 % less. One core of Zen 5 gains by 8 KB into L1,
+    /// over 4 KB into L2, 1.07 to 1.27 times at M = 2 to 12, two 0.93 to 1.06 where memory gives
+    /// them 50 GB/s and 1.09 to 1.27 at M = 12; by 4 KB one 1.02 to 1.12, by 12 KB 1.03 to 1.29,
+    /// without 0.72 to 0.86. At M = 1 it follows a panel best by itself: 1.05 to 1.17 times as fast
+    /// as with 8 KB into L2, 1.0 to 1.1 as into L1.
     std::int64_t far = 0;
+    bool into_l1 = false;
     /// Panels of Y at a time where X is one row. Streams in several pages at once keep more of DRAM
     /// busy: one core of Zen 3 reads a third more in four than in one. On Zen 4, whose hardware
     /// finds them itself, two are up to 10 % (four cores, bf16 and int8) faster than four, of fp32
@@ -146,8 +150,9 @@ struct Packed {
                                            : in_order;
     };
     if (s.m == 1) l.side = by_reading(4, 2, 1);
-    l.far = s.m == 1 ? by_reading(2048, 1024, 8192)
-                     : by_reading(4096, s.m * kParts <= 2 ? 1024 : 6144, 4096);
+    l.far = s.m == 1 ? by_reading(2048, 1024, 0)
+                     : by_reading(4096, s.m * kParts <= 2 ? 1024 : 6144, 8192);
+    l.into_l1 = by_reading(false, false, true);
     // Rows stream through weights that were packed before.
     l.streams =
         prepacked && l.y_far && (l.panels == 1 || l.panels * x_bytes * l.k_blocks <= l2 * 3 / 4);
@@ -482,8 +487,10 @@ struct Packed {
                                       : pick_tile<E, E::kRows>(l.s.m);
     for (std::int64_t block = 0; block < l.k_blocks; ++block) {
       const Yp* y = held + l.held(block, p);
-      const Ahead ahead{.at = reinterpret_cast<const std::byte*>(y) + l.far,
-                        .rows = l.y_far ? E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine : 0};
+      const Ahead ahead{
+          .at = reinterpret_cast<const std::byte*>(y) + l.far,
+          .rows = l.y_far && l.far > 0 ? E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine : 0,
+          .into_l1 = l.into_l1};
       tile_of(blocks_of(l.depth(block), E::kGroup), x + block * l.x_panel, y, l.column(),
               z + column, l.s.n, width, block > 0, scales != nullptr ? scales + column : nullptr,
               ahead, {}, {});

@@ -18,10 +18,18 @@ constexpr std::int64_t kLine = 64;
 struct Ahead {
   const std::byte* at = nullptr;
   std::int64_t rows = 0, apart = kLine, lines = 1;
+  bool into_l1 = false;  ///< or into L2
 
   void ask_for(std::int64_t row, std::int64_t panel_bytes) const {
-    for (std::int64_t line = 0; line < lines; ++line)
-      __builtin_prefetch(at + row * apart + line * kLine + panel_bytes, 0, 2);
+    for (std::int64_t line = 0; line < lines; ++line) {
+      const std::byte* const to = at + row * apart + line * kLine + panel_bytes;
+      if (into_l1) {
+        __builtin_prefetch(to, 0, 3);
+        asm volatile("");  // or GCC drops both
+      } else {
+        __builtin_prefetch(to, 0, 2);
+      }
+    }
   }
 };
 
