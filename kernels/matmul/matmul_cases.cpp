@@ -87,7 +87,7 @@ std::vector<Case> cases(const Caches& caches) {
       }
   }
   // A call of some seconds tells nothing that M = 256 does not.
-  const double most_flops = 1e11 * cores;
+  const double most_flops = 2.5e11 * cores;
   for (const char* type : {"f32", "bf16", "s8", "bf16xs8"})
     for (const auto& model : {std::span(kLlama8b), std::span(kLlama70b)})
       for (const Layer& layer : model)
