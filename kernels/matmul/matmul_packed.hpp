@@ -81,8 +81,9 @@ struct Packed {
     /// by 1 KB 2 to 12 % over 6, at M = 8 12 to 33 % less. One core of Zen 5 gains by 8 KB into L1,
     /// over 4 KB into L2, 1.07 to 1.27 times at M = 2 to 12, two 0.93 to 1.06 where memory gives
     /// them 50 GB/s and 1.09 to 1.27 at M = 12; by 4 KB one 1.02 to 1.12, by 12 KB 1.03 to 1.29,
-    /// without 0.72 to 0.86. At M = 1 it follows a panel best by itself: 1.05 to 1.17 times as fast
-    /// as with 8 KB into L2, 1.0 to 1.1 as into L1.
+    /// without 0.72 to 0.86. At M = 1 it follows a panel best by itself, 0.97 to 1.17 times as fast
+    /// as with 8 KB into L2, where those into L1 are 0.98 to 1.08 (of bytes 0.97 to 1.1 and 1.0 to
+    /// 1.07); with the first lines of each next page 0.8 to 1.05 of that.
     std::int64_t far = 0;
     bool into_l1 = false;
     /// Panels of Y at a time where X is one row. Streams in several pages at once keep more of DRAM
@@ -150,7 +151,7 @@ struct Packed {
                                            : in_order;
     };
     if (s.m == 1) l.side = by_reading(4, 2, 1);
-    l.far = s.m == 1 ? by_reading(2048, 1024, 0)
+    l.far = s.m == 1 ? by_reading(2048, 1024, sizeof(Yp) == 1 ? 8192 : 0)
                      : by_reading(4096, s.m * kParts <= 2 ? 1024 : 6144, 8192);
     l.into_l1 = by_reading(false, false, true);
     // Rows stream through weights that were packed before.
