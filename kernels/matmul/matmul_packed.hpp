@@ -189,8 +189,8 @@ struct Packed {
   /// Zen 5, one core and two. Short blocks of K for a square that would not stay otherwise: 512
   /// cubed 0.97 times as fast in bf16, 0.96 to 0.97 in fp32; for 512 rows 0.91 to 0.98, 768 rows
   /// 0.94. Several parts a thread against panels shared by all, 512 to 2048 rows of 14336 and
-  /// 28672 columns: plain 1.03 to 1.10 times as fast, packed before 1.04 to 1.10; of less than half
-  /// of L3 as fast.
+  /// 28672 columns: plain 1.03 to 1.10 times as fast, packed before 1.04 to 1.10; for a quarter or
+  /// an eighth of L3 0.985 to 1.03.
   static void part(std::int64_t threads, std::int64_t l1, std::int64_t l2, std::int64_t l3,
                    std::int64_t mc_most, bool prepacked, Layout& l) {
     constexpr std::int64_t kLeast = 160 * E::kGroup, kFewPanels = 16, kWide = 512;
@@ -266,7 +266,7 @@ struct Packed {
   }
 
   static std::int64_t part_y_bytes(const Layout& l) {
-    const std::int64_t panels = l.in_turns || !l.y_waits() ? kAtOnce : l.nc;
+    const std::int64_t panels = l.in_turns ? kAtOnce : l.y_waits() ? l.nc : 2 * kAtOnce;
     return round_up(panels * l.y_panel * std::int64_t{sizeof(Yp)}, 4096);
   }
 
@@ -457,6 +457,7 @@ struct Packed {
                                                  scales != nullptr ? scales + column : nullptr,
                                                  next.piece(), beside.piece(), next_x.behind(q));
       next_x.packed_behind(q);
+      if constexpr (requires { next.pack(); }) next.pack();
     }
     next_x.all_packed();
   }
@@ -625,21 +626,26 @@ struct Packed {
     std::int64_t apart_, rows_, lines_a_chunk_;
   };
 
-  /// compute() of rows of Y that are packed to `y_panels` on the way.
+  /// compute() of rows of Y that are packed to `y_panels` on the way, each panel or two between the
+  /// tiles of those before.
   static void pack_and_multiply(const Layout& l, std::int64_t block, const Xp* x, const Y* y,
                                 std::int64_t row_begin, std::int64_t row_end, std::int64_t begin,
                                 std::int64_t end, const float* scales, Z* z, NextRows& rows,
                                 Yp* y_panels, NextX next_x) noexcept {
-    const std::int64_t depth = l.depth(block);
-    const std::int64_t further = l.y_waits() ? kAtOnce * l.y_panel : 0;
-    for (std::int64_t p = begin; p < end; p += kAtOnce, y_panels += further) {
+    const std::int64_t depth = l.depth(block), apart = kAtOnce * l.y_panel;
+    Yp *now = y_panels, *after = y_panels + apart;
+    pack_y(l, y, depth, begin, lesser(begin + kAtOnce, end), now, l.y_panel);
+    for (std::int64_t p = begin; p < end; p += kAtOnce) {
       const std::int64_t p_end = lesser(p + kAtOnce, end);
-      pack_y(l, y, depth, p, p_end, y_panels, l.y_panel);
-      NextStrip next(l, p_end < end ? y + p_end * kNr : nullptr, depth,
-                     lesser(kAtOnce, end - p_end), (p_end - p) * (row_end - row_begin));
+      NextPacked next(l, y, depth, p_end, lesser(p_end + kAtOnce, end), after,
+                      (p_end - p) * (row_end - row_begin));
       for (std::int64_t i = p; i < p_end; ++i)
-        multiply_panel(l, block, x, y_panels + (i - p) * l.y_panel, row_begin, row_end, i, scales,
-                       z, next, rows, next_x);
+        multiply_panel(l, block, x, now + (i - p) * l.y_panel, row_begin, row_end, i, scales, z,
+                       next, rows, next_x);
+      next.pack_all();
+      Yp* const used = now;
+      now = after;
+      after = l.y_waits() ? after + apart : used;
     }
   }
 
@@ -662,12 +668,55 @@ struct Packed {
       const std::byte* const at = at_;
       at_ += rows_a_chunk_ * chunks_ * apart_;
       rows_ -= rows_a_chunk_ * chunks_;
+      asked_ += rows_a_chunk_ * chunks_;
       return {.at = at, .rows = rows_a_chunk_, .apart = apart_, .lines = lines_};
     }
+    std::int64_t asked() const { return asked_; }  ///< rows, with those behind the last
 
    private:
     const std::byte* at_;
-    std::int64_t apart_, chunks_, rows_, rows_a_chunk_, lines_;
+    std::int64_t apart_, chunks_, rows_, rows_a_chunk_, lines_, asked_ = 0;
+  };
+
+  /// Panels of Y that are packed between the tiles of those before: after each tile, the rows that
+  /// were asked for before it. Rows of Y may be a power of two apart and share few sets of L2: of a
+  /// whole panel's, asked for at once, most are gone when they are packed. 256 rows of cold
+  /// weights, one core of Zen 5 and two: fp32 1.04 to 1.09 times as fast so, bf16 1.02 to 1.03,
+  /// int8 1.03 to 1.05; squares 1.00 to 1.01; parts in turns 0.98 to 1.0.
+  class NextPacked {
+   public:
+    /// Panels [begin, end) of `depth` rows, none if begin is end, packed to `to` in `pieces`.
+    NextPacked(const Layout& l, const Y* y, std::int64_t depth, std::int64_t begin,
+               std::int64_t end, Yp* to, std::int64_t pieces)
+        : strip_(l, begin < end ? y + begin * kNr : nullptr, depth, end - begin, pieces),
+          l_(l),
+          y_(y),
+          depth_(begin < end ? depth : 0),
+          begin_(begin),
+          end_(end),
+          to_(to) {}
+
+    Ahead piece() {
+      near_ = strip_.asked();
+      return strip_.piece();
+    }
+    void pack() { pack_to(lesser(near_ / E::kChunk * E::kChunk, depth_)); }
+    void pack_all() { pack_to(depth_); }
+
+   private:
+    void pack_to(std::int64_t row) {
+      if (row <= packed_) return;
+      pack_y(l_, y_ + packed_ * l_.s.n, row - packed_, begin_, end_, to_ + packed_ * kNr,
+             l_.y_panel);
+      packed_ = row;
+    }
+
+    NextStrip strip_;
+    const Layout& l_;
+    const Y* y_;
+    std::int64_t depth_, begin_, end_;
+    Yp* to_;
+    std::int64_t near_ = 0, packed_ = 0;
   };
 
   /// What follows the strip that begins at panel `strip` of a block: the one beside it or, behind
