@@ -681,8 +681,8 @@ struct Packed {
   /// Panels of Y that are packed between the tiles of those before: after each tile, the rows that
   /// were asked for before it. Rows of Y may be a power of two apart and share few sets of L2: of a
   /// whole panel's, asked for at once, most are gone when they are packed. 256 rows of cold
-  /// weights, one core of Zen 5 and two: fp32 1.04 to 1.09 times as fast so, bf16 1.02 to 1.03,
-  /// int8 1.03 to 1.05; squares 1.00 to 1.01; parts in turns 0.98 to 1.0.
+  /// weights, one core of Zen 5 and two: fp32 1.03 to 1.09 times as fast so, bf16 1.02 to 1.03,
+  /// int8 1.03 to 1.06; squares 1.00 to 1.01; parts in turns 0.98 to 1.0.
   class NextPacked {
    public:
     /// Panels [begin, end) of `depth` rows, none if begin is end, packed to `to` in `pieces`.
