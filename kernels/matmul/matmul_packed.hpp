@@ -78,7 +78,9 @@ struct Packed {
     /// are asked for, and whether into L1. A Xeon with AMX, whose memory takes 400 ns, gains 37 %
     /// (fp32) to 75 % (bf16) at M = 8, cold, by 4 KB; one core of Zen 4 by 6 KB 5 to 16 % over 4
     /// KB, and at M = 1, with four panels side by side, by 1 KB 20 % over 2 KB; four cores at M = 2
-    /// by 1 KB 2 to 12 % over 6, at M = 8 12 to 33 % less. One core of Zen 5 gains by 8 KB into L1,
+    /// by 1 KB 2 to 12 % over 6, at M = 8 12 to 33 % less; by 4 KB into L1, over 6 KB into L2, one
+    /// at M = 3 and 4 1.12 to 1.24 times as fast, two 1.03 to 1.20, at M = 2, over 1 KB, 0.94
+    /// to 1.13, at 5 0.97 to 1.08, at 6 to 12 0.8 to 0.99. One core of Zen 5 gains by 8 KB into L1,
     /// over 4 KB into L2, 1.07 to 1.27 times at M = 2 to 12, two 0.93 to 1.06 where memory gives
     /// them 50 GB/s and 1.09 to 1.27 at M = 12; by 4 KB one 1.02 to 1.12, by 12 KB 1.03 to 1.29,
     /// without 0.72 to 0.86. At M = 1 it follows a panel best by itself, 0.97 to 1.17 times as fast
@@ -151,9 +153,10 @@ struct Packed {
                                            : in_order;
     };
     if (s.m == 1) l.side = by_reading(4, 2, 1);
+    const std::int64_t rows = s.m * kParts, into_l2 = rows <= 2 ? 1024 : rows <= 4 ? 4096 : 6144;
     l.far = s.m == 1 ? by_reading(2048, 1024, sizeof(Yp) == 1 ? 8192 : 0)
-                     : by_reading(4096, s.m * kParts <= 2 ? 1024 : 6144, 8192);
-    l.into_l1 = by_reading(false, false, true);
+                     : by_reading(4096, into_l2, 8192);
+    l.into_l1 = by_reading(false, rows == 3 || rows == 4, true);
     // Rows stream through weights that were packed before.
     l.streams =
         prepacked && l.y_far && (l.panels == 1 || l.panels * x_bytes * l.k_blocks <= l2 * 3 / 4);
@@ -486,7 +489,7 @@ struct Packed {
     const std::int64_t column = p * kNr, width = lesser(kNr, l.s.n - column);
     const auto tile_of = count == 4   ? tile<E, 1, 4>
                          : count == 2 ? tile<E, 1, 2>
-                                      : pick_tile<E, E::kRows>(l.s.m);
+                                      : pick_tile<E, E::kRows, true>(l.s.m);
     for (std::int64_t block = 0; block < l.k_blocks; ++block) {
       const Yp* y = held + l.held(block, p);
       const Ahead ahead{
@@ -507,7 +510,7 @@ struct Packed {
       const Yp* const y = held + l.held(block, p);
       NextPanel next(l, y + l.y_panel, l.depth(block), l.panels);
       for (std::int64_t q = 0; q < l.panels; ++q)
-        pick_tile<E, E::kRows>(l.row(q + 1) - l.row(q))(
+        pick_tile<E, E::kRows, true>(l.row(q + 1) - l.row(q))(
             blocks_of(l.depth(block), E::kGroup), x + q * l.x_panel, y, 0, sums + l.row(q) * kNr,
             kNr, kNr, block > 0, nullptr, next.piece(), {}, {});
     }

@@ -62,6 +62,14 @@ template <class E, class V>
     return acc[r][v];
 }
 
+/// In how many goes a tile of R rows asks for a chunk's lines. A low tile asks for many, of which
+/// dozens at once wait for each other: a fourth at a time is 9 to 15 % faster at M = 1, cold, on a
+/// Xeon with AMX, 2 to 28 % at M = 8 on Zen 5. A high one asks for few, and loses 3 to 8 % by it
+/// there, and 6 % by a chunk's steps unrolled; but for many where weights packed before stream
+/// past: Zen 4, cold, 9 to 14 rows, one core 1.09 to 1.19 times as fast (fp64 at 14 1.01), two 0.98
+/// to 1.10, 20 to 40 rows 0.99 to 1.10. A half or an eighth at a time: 0.95 to 1.03 of that.
+constexpr int asks_of(int rows, bool streams) { return rows <= 8 || streams ? 4 : 1; }
+
 /// P tiles side by side, each R rows by the engine's nr columns; `groups` groups of K. Panels of Y
 /// lie `panel` elements apart; `width` columns of the last one count, all of the others.
 /// `accumulate`: adds to Z. `ahead` and `beside` are asked for meanwhile. Tried and left, Zen 4:
@@ -69,7 +77,7 @@ template <class E, class V>
 /// first: 0.99 to 1.006 times as fast. Zen 5: a tile of its own for whole panels without scales,
 /// for which GCC keeps less in stack and vector registers: alone 1.01 to 1.025, in a product 0.99
 /// to 1.01; 6 x 4 vectors 0.99 to 1.01, two panels of Y at a time as fast.
-template <class E, int R, int P>
+template <class E, int R, int P, int Asks = asks_of(R, false)>
 [[gnu::noinline]] void tile(std::int64_t groups, const typename E::Xp* x, const typename E::Yp* y,
                             std::int64_t panel, typename E::Z* z, std::int64_t ldz,
                             std::int64_t width, bool accumulate, const float* scales, Ahead ahead,
@@ -79,10 +87,6 @@ template <class E, int R, int P>
   constexpr int kParts = parts_of<E>(), kRows = R * kParts;
   // A low tile has too few sums to hide the latency of a multiply-add: it keeps several of each.
   constexpr int kSums = P * kRows * E::kVectors, kSets = kSums >= 8 ? 1 : kSums >= 4 ? 2 : 4;
-  // A low tile asks for many lines a chunk, of which dozens at once wait for each other: a fourth
-  // at a time is 9 to 15 % faster at M = 1, cold, on a Xeon with AMX, 2 to 28 % at M = 8 on Zen 5.
-  // High tiles, which ask for few, lose 3 to 8 % by it there, and 6 % by a chunk's steps unrolled.
-  constexpr int kAsks = R <= 8 ? 4 : 1;
   constexpr int kLineEntries = kLine / sizeof(typename E::Z),
                 kZLines = P * kNr > kLineEntries ? P * kNr / kLineEntries : 1;
   int z_row = 0, z_line = 0;
@@ -124,13 +128,13 @@ template <class E, int R, int P>
     ask_for_z();
     std::int64_t row = 0;
 #pragma GCC unroll 8
-    for (int ask = 0; ask < kAsks; ++ask) {
-      for (; row < ahead.rows * (ask + 1) / kAsks; ++row)
+    for (int ask = 0; ask < Asks; ++ask) {
+      for (; row < ahead.rows * (ask + 1) / Asks; ++row)
 #pragma GCC unroll 4
         for (int p = 0; p < P; ++p)
           ahead.ask_for(row, p * panel * std::int64_t{sizeof(typename E::Yp)});
 #pragma GCC unroll 8
-      for (int g = ask * kSteps / kAsks; g < (ask + 1) * kSteps / kAsks; ++g)
+      for (int g = ask * kSteps / Asks; g < (ask + 1) * kSteps / Asks; ++g)
         step(g % kSets, x + g * E::kGroup, y + g * kNr * E::kGroup);
     }
     ahead.at += ahead.rows * ahead.apart;
@@ -195,12 +199,12 @@ using TileFunction = void (*)(std::int64_t, const typename E::Xp*, const typenam
                               std::int64_t, typename E::Z*, std::int64_t, std::int64_t, bool,
                               const float*, Ahead, Ahead, Copy<E>) noexcept;
 
-template <class E, int R>
+template <class E, int R, bool Streams = false>
 constexpr TileFunction<E> pick_tile(std::int64_t rows) {
   if constexpr (R == 1)
     return tile<E, 1, 1>;
   else
-    return rows == R ? tile<E, R, 1> : pick_tile<E, R - 1>(rows);
+    return rows == R ? tile<E, R, 1, asks_of(R, Streams)> : pick_tile<E, R - 1, Streams>(rows);
 }
 
 }  // namespace
