@@ -69,8 +69,9 @@ constexpr int greater(int a, int b) { return a > b ? a : b; }
 /// (one core, fp32: 1.8); with one stream or eight, or blocks twice as long, no faster than with
 /// two. Where pages of 16 tokens lie at random four are better: two cores, 1.05 to 1.15 (bf16),
 /// 0.97 to 1.12 (int8), 1.00 to 1.04 times as fast (fp32), one core 0.98 to 1.07; one is 0.77 to
-/// 0.94. In order four are 0.91 to 1.10, on one core 0.84 to 1.07. A Xeon with 48 KB is up to a
-/// fifth slower with L2.
+/// 0.94. In order four are 0.91 to 1.10, on one core 0.84 to 1.07; four by four
+/// (attention_fours.hpp) one stream is bf16 1.0 to 1.13, int8 0.98 to 1.18, fp32 0.93 to 1.09 times
+/// as fast as two. A Xeon with 48 KB is up to a fifth slower with L2.
 ///
 /// In the order of memory: one stream into L1, of which few rows are open at a time, for Zen 5. To
 /// two streams into L2 fp32 is 1.07 to 1.27, int8 1.09 to 1.13, bf16 0.94 to 1.05 times as fast.
@@ -102,7 +103,9 @@ class Group {
   /// whose halves then come one after the other (a third slower on Zen 3). Of one head eight rows
   /// open at a time leave bf16 on Zen 5 0.87 to 0.97 times as fast as four.
   static constexpr int kOfFour = !std::is_same_v<T, float> ? 2 : kManyRegisters ? 1 : 3;
-  static constexpr int kOfFewer = (kAsk == Ask::in_order ? 4 : 8) / kHeads;
+  static constexpr bool kFewOpen =
+      kAsk == Ask::in_order || (kAsk == Ask::nothing && std::is_same_v<T, float>);
+  static constexpr int kOfFewer = (kFewOpen ? 4 : 8) / kHeads;
   static constexpr int kTokens = kHeads < 4 ? kOfFewer : kOfFour;
   /// Heads and vector pairs of a value tile. Where registers allow it the pairs are a whole row, so
   /// that rows are read one after the other: bf16 on Zen 5, cold, 1.04 to 1.07 times as fast on one
@@ -128,6 +131,8 @@ class Group {
   static_assert(H % (kPairs * kPair) == 0);
 
  public:
+  static constexpr bool kByRow = kRun == 1;  ///< tokens are not taken several at a time
+
   /// `q`: `heads` <= G rows; the rest of the group is padding. Scores come out in base 2.
   Group(const Args<T>& a, const float* q, int heads) : a_(a), heads_(heads), streams_(streams(a)) {
     const float scale = 1.44269504f / sqrtf(static_cast<float>(H));
@@ -198,6 +203,7 @@ class Group {
   static int streams(const Args<T>& a) {
     if (kAsk == Ask::in_order) return 1;
     if (a.table != nullptr) return kMostStreams;
+    if (kAsk == Ask::into_l2 && kRun > 1) return 1;
     const bool two = kAsk == Ask::into_l2 || a.reading == Reading::in_order;
     return two ? lesser(2, kMostStreams) : kMostStreams;
   }
@@ -589,12 +595,6 @@ void combine(const float* partials, std::int64_t chunks, float* out) {
   from_positions<F, T, H>(whole, 1 / sum, out);
 }
 
-/// Where an element is used by one head only, the loads are all there is to do, and asking for
-/// lines that lie in order gets in the hardware's way (bf16, one core of Zen 3: 10.8 against 20.2
-/// GB/s). On Zen 5, asked for in order, it does not: 35.6 against 29.7 GB/s.
-template <class T, int G>
-constexpr bool kLeaveToHardware = G == 1 && std::is_same_v<T, bf16>;
-
 /// One chunk of one kv head of a sequence, by a Group: its outputs, or where there are several
 /// chunks its partial result.
 template <class Heads, class T>
@@ -614,6 +614,16 @@ void attend_piece(const Args<T>& a, std::int64_t item, std::int64_t chunk, std::
 template <class F, class T, int G, int H, Ask kAsk>
 using SimdGroup = Group<F, T, G, H, kAsk>;
 
+/// Where an element is used by one head only, the loads are all there is to do, and asking for
+/// lines that lie in order gets in the hardware's way (bf16, one core of Zen 3: 10.8 against 20.2
+/// GB/s). On Zen 5, asked for in order, it does not: 35.6 against 29.7 GB/s. Row by row fp32 on Zen
+/// 4, by 512-bit vectors, is like bf16: one core 28 against 22 GB/s (20 with eight rows open at a
+/// time), two 1.02 to 1.18 times as fast; by 256 bits 0.98 to 1.08, four by four 0.56 to 0.75.
+template <class F, class T, int G, class Heads>
+constexpr bool kLeaveToHardware = G == 1 && (std::is_same_v<T, bf16> ||
+                                             (std::is_same_v<T, float> &&
+                                              sizeof(typename F::V) == 64 && Heads::kByRow));
+
 /// Chunks of the context as well, for threads to share (shares.hpp), with software prefetch.
 template <class F, class T, template <class, class, int, int, Ask> class Heads = SimdGroup>
 void attend_split(const Args<T>& a) {
@@ -628,10 +638,12 @@ void attend_split(const Args<T>& a) {
         const std::int64_t piece = owner * own_pieces + i;
         if (piece >= pieces) return;
         const std::int64_t item = piece / chunks, chunk = piece % chunks;
-        constexpr Ask kNone = kLeaveToHardware<T, G> ? Ask::nothing : Ask::into_l1;
+        constexpr bool kLeave = kLeaveToHardware<F, T, G, Heads<F, T, G, H, Ask::into_l2>>;
+        constexpr Ask kNone = kLeave ? Ask::nothing : Ask::into_l1;
+        const bool leave = kLeave && (a.reading == Reading::into_l2 || std::is_same_v<T, bf16>);
         if (a.reading == Reading::in_order)
           attend_piece<Heads<F, T, G, H, Ask::in_order>>(a, item, chunk, chunks);
-        else if (kLeaveToHardware<T, G> && a.table == nullptr)
+        else if (leave && a.table == nullptr)
           attend_piece<Heads<F, T, G, H, kNone>>(a, item, chunk, chunks);
         else if (a.reading == Reading::into_l2)
           attend_piece<Heads<F, T, G, H, Ask::into_l2>>(a, item, chunk, chunks);
