@@ -203,8 +203,10 @@ class Group {
   static int streams(const Args<T>& a) {
     if (kAsk == Ask::in_order) return 1;
     if (a.table != nullptr) return kMostStreams;
-    if (kAsk == Ask::into_l2 && kRun > 1) return 1;
-    const bool two = kAsk == Ask::into_l2 || a.reading == Reading::in_order;
+    const bool into_l2 = a.reading == Reading::into_l2;
+    if (into_l2 && kRun > 1) return 1;
+    const bool followed = into_l2 && G == 2 && std::is_same_v<T, bf16>;
+    const bool two = kAsk == Ask::into_l2 || a.reading == Reading::in_order || followed;
     return two ? lesser(2, kMostStreams) : kMostStreams;
   }
 
@@ -614,15 +616,20 @@ void attend_piece(const Args<T>& a, std::int64_t item, std::int64_t chunk, std::
 template <class F, class T, int G, int H, Ask kAsk>
 using SimdGroup = Group<F, T, G, H, kAsk>;
 
-/// Where an element is used by one head only, the loads are all there is to do, and asking for
-/// lines that lie in order gets in the hardware's way (bf16, one core of Zen 3: 10.8 against 20.2
-/// GB/s). On Zen 5, asked for in order, it does not: 35.6 against 29.7 GB/s. Row by row fp32 on Zen
-/// 4, by 512-bit vectors, is like bf16: one core 28 against 22 GB/s (20 with eight rows open at a
-/// time), two 1.02 to 1.18 times as fast; by 256 bits 0.98 to 1.08, four by four 0.56 to 0.75.
+/// Whether lines that lie in order are left to the hardware, in whose way requests get where an
+/// element is used by few heads: bf16 of one head, one core of Zen 3, 10.8 against 20.2 GB/s. On
+/// Zen 5, asked for in order, they do not: 35.6 against 29.7 GB/s. On Zen 4, by 512-bit vectors row
+/// by row, left to it are fp32 of one head 1.15 to 1.28 times as fast on one core (0.9 with eight
+/// rows open at a time) and 1.02 to 1.18 on two, bf16 of two heads 1.15 to 1.41 and 1.05 to 1.41,
+/// of four 0.96 to 1.09; fp32 of two heads 0.92, by 256-bit vectors of one 0.98 to 1.08, four by
+/// four 0.56 to 0.75; int8 0.7 to 1.25, differing by a fifth from process to process.
 template <class F, class T, int G, class Heads>
-constexpr bool kLeaveToHardware = G == 1 && (std::is_same_v<T, bf16> ||
-                                             (std::is_same_v<T, float> &&
-                                              sizeof(typename F::V) == 64 && Heads::kByRow));
+constexpr bool leaves_to_hardware(Reading reading) {
+  constexpr bool kBf16 = std::is_same_v<T, bf16>;
+  if (kBf16 && G == 1) return reading != Reading::in_order;
+  constexpr bool kFew = kBf16 ? G == 2 : G == 1 && std::is_same_v<T, float>;
+  return kFew && Heads::kByRow && sizeof(typename F::V) == 64 && reading == Reading::into_l2;
+}
 
 /// Chunks of the context as well, for threads to share (shares.hpp), with software prefetch.
 template <class F, class T, template <class, class, int, int, Ask> class Heads = SimdGroup>
@@ -638,15 +645,16 @@ void attend_split(const Args<T>& a) {
         const std::int64_t piece = owner * own_pieces + i;
         if (piece >= pieces) return;
         const std::int64_t item = piece / chunks, chunk = piece % chunks;
-        constexpr bool kLeave = kLeaveToHardware<F, T, G, Heads<F, T, G, H, Ask::into_l2>>;
-        constexpr Ask kNone = kLeave ? Ask::nothing : Ask::into_l1;
-        const bool leave = kLeave && (a.reading == Reading::into_l2 || std::is_same_v<T, bf16>);
+        using Asking = Heads<F, T, G, H, Ask::into_l2>;
+        constexpr bool kLeaves = leaves_to_hardware<F, T, G, Asking>(Reading::into_l2);
+        constexpr Ask kNone = kLeaves ? Ask::nothing : Ask::into_l1;
+        const bool leaves = leaves_to_hardware<F, T, G, Asking>(a.reading);
         if (a.reading == Reading::in_order)
           attend_piece<Heads<F, T, G, H, Ask::in_order>>(a, item, chunk, chunks);
-        else if (leave && a.table == nullptr)
+        else if (leaves && a.table == nullptr)
           attend_piece<Heads<F, T, G, H, kNone>>(a, item, chunk, chunks);
         else if (a.reading == Reading::into_l2)
-          attend_piece<Heads<F, T, G, H, Ask::into_l2>>(a, item, chunk, chunks);
+          attend_piece<Asking>(a, item, chunk, chunks);
         else
           attend_piece<Heads<F, T, G, H, Ask::into_l1>>(a, item, chunk, chunks);
       };
