@@ -71,7 +71,8 @@ constexpr int greater(int a, int b) { return a > b ? a : b; }
 /// 0.97 to 1.12 (int8), 1.00 to 1.04 times as fast (fp32), one core 0.98 to 1.07; one is 0.77 to
 /// 0.94. In order four are 0.91 to 1.10, on one core 0.84 to 1.07; four by four
 /// (attention_fours.hpp) one stream is bf16 1.0 to 1.13, int8 0.98 to 1.18, fp32 0.93 to 1.09 times
-/// as fast as two. A Xeon with 48 KB is up to a fifth slower with L2.
+/// as fast as two, and bf16 of one head, left to the hardware, 1.09 to 1.28 as four. A Xeon with 48
+/// KB is up to a fifth slower with L2.
 ///
 /// In the order of memory: one stream into L1, of which few rows are open at a time, for Zen 5. To
 /// two streams into L2 fp32 is 1.07 to 1.27, int8 1.09 to 1.13, bf16 0.94 to 1.05 times as fast.

@@ -84,7 +84,7 @@ struct Skinny {
     kTwice,     ///< so, and once more a quarter as far
     kPaced,     ///< so, but each with a pause behind, as a strip's lines are loaded
     kInOrder,   ///< a visit before, in the order of memory, spread over the rows of sums
-    kRowByRow,  ///< into L1, few of a visit's groups after the others, see kRowAhead
+    kRowByRow,  ///< few of a visit's groups after the others, see kRowAhead and kOneSet
     kRowsByRow  ///< so, but more of them
   };
 
@@ -105,7 +105,6 @@ struct Skinny {
     /// by 1024 1.04 to 1.06 times at M = 8.
     Reading reading;
     std::int64_t ahead;
-    bool long_row;  ///< see kRowAhead
     Asking asking;
   };
 
@@ -184,8 +183,8 @@ struct Skinny {
     l.reading = reading_of(plan.caches);
     const bool wide = l.reading == Reading::in_order && sizeof(Y) >= 4;
     l.ahead = (l.reading == Reading::into_l2 ? 2048 : wide ? 1024 : 512) / std::int64_t{sizeof(Y)};
-    l.long_row = sizeof(Y) == 1 ? s.n > kShortRow : l.segment * z_bytes > plan.caches.l1d;
-    l.asking = asking(l);
+    const bool long_row = sizeof(Y) == 1 ? s.n > kShortRow : l.segment * z_bytes > plan.caches.l1d;
+    l.asking = asking(l, long_row);
     return l;
   }
 
@@ -257,10 +256,10 @@ struct Skinny {
   /// (attention_fours.hpp): cold on Zen 5, 4 rows 1.03 to 1.13 times as fast, 1 and 2 of narrow
   /// types 0.98 to 1.09; 8 on two cores 1.05 to 1.14 at 50 GB/s and 0.9 to 0.98 at 75, on one 0.91
   /// to 1.02, 16 0.92 to 1.05.
-  static Asking asking(const Layout& l) {
+  static Asking asking(const Layout& l, bool long_row) {
     const bool one_set = l.s.n % kOneSet == 0 && sizeof(Y) == 1 && l.reading == Reading::into_l2;
     if (kRowByRow && (l.reading == Reading::in_order || one_set) && l.rows == 1)
-      return l.long_row ? Asking::kRowsByRow : Asking::kRowByRow;
+      return long_row ? Asking::kRowsByRow : Asking::kRowByRow;
     if (l.reading == Reading::in_order) return l.rows <= 4 ? Asking::kTwice : Asking::kAhead;
     if (l.reading == Reading::streams)
       return sizeof(Y) >= 4 && l.s.m <= 2 ? Asking::kPaced : Asking::kAhead;
