@@ -72,6 +72,7 @@ inline void tile_dpb(int sums, int a, int b) {
 
 #undef _tile_zero
 #undef _tile_loadd
+#undef _tile_stream_loadd
 #undef _tile_stored
 #undef _tile_dpbf16ps
 #undef _tile_dpbssd
@@ -80,6 +81,7 @@ inline void tile_dpb(int sums, int a, int b) {
 #define _tile_release() emulated::tile_release()
 #define _tile_zero(t) emulated::tile_zero(t)
 #define _tile_loadd(t, base, stride) emulated::tile_loadd(t, base, stride)
+#define _tile_stream_loadd(t, base, stride) emulated::tile_loadd(t, base, stride)
 #define _tile_stored(t, base, stride) emulated::tile_stored(t, base, stride)
 #define _tile_dpbf16ps(sums, a, b) emulated::tile_dpbf16ps(sums, a, b)
 #define _tile_dpbssd(sums, a, b) emulated::tile_dpb<std::int8_t>(sums, a, b)
