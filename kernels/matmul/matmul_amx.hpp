@@ -218,6 +218,7 @@ struct Tiled {
     std::int64_t all_steps;        ///< of K
     std::int64_t row_tasks, column_tasks;
     std::int64_t rows, nc;            ///< at a time, sums in L2: rows, whole blocks, and panels
+    std::int64_t own_panels;          ///< of a thread: packed, or one for widening
     bool aligned;                     ///< rows of X begin with a line
     bool packs_x;                     ///< once, for all tasks
     std::int64_t few_rows, few_pass;  ///< of few rows: in a step of X; steps, whole panels, whose X
@@ -270,6 +271,7 @@ struct Tiled {
       l.row_tasks = lesser(blocks, blocks_of(plan.threads, l.column_tasks));
     }
     l.nc = blocks_of(l.columns, l.column_tasks);
+    l.own_panels = prepacked ? 1 : l.nc * (l.again() ? l.depths : 1);
     const std::int64_t row_bytes = s.k * std::int64_t{sizeof(X)};
     l.aligned = row_bytes % 64 == 0;
     // Lines that hold parts of two steps take tiles twice as long, and rows a multiple of 4 KB
@@ -284,23 +286,20 @@ struct Tiled {
     return l;
   }
 
-  /// A thread's own panels, all of a task's if it takes them again.
-  static std::int64_t own_panels(const Layout& l) { return l.nc * (l.again() ? l.depths : 1); }
   /// Of them, of the sums between two depths, and of a gap: what the hardware asks for beyond them
   /// is to leave the next thread's alone (512 cubed on two cores: 133 to 127 us).
   static std::int64_t own_bytes(const Layout& l) {
     const std::int64_t sums = l.depths > 1 ? l.nc * l.rows * kSide * std::int64_t{sizeof(Z)} : 0;
-    return own_panels(l) * kPanel * std::int64_t{sizeof(Panel)} + sums + kGap;
+    return l.own_panels * kPanel * std::int64_t{sizeof(Panel)} + sums + kGap;
   }
   /// Of few rows: a thread's own X of a pass. Packing it together took 4 to 7 % of the time at K =
   /// 14336, most of it stores to what other cores had read.
   static std::int64_t x_bytes(const Layout& l) {
     return l.s.m > kFewRows ? 0 : round_up(l.few_pass * l.few_rows * Amx::kRowBytes, 4096);
   }
-  /// Of more rows: all of X, piece by piece, if it is packed.
-  static std::int64_t piece_bytes() { return kDepth * kSide * Amx::kRowBytes; }
+  /// Of more rows: all of X, a block of rows after the other at each depth, if it is packed.
   static std::int64_t all_x_bytes(const Layout& l) {
-    return l.packs_x ? blocks_of(l.s.m, kSide) * l.depths * piece_bytes() : 0;
+    return l.packs_x ? piece_place(l, 0, l.depths) * std::int64_t{sizeof(X)} : 0;
   }
   /// Where a block of rows at this depth begins there, elements.
   static std::int64_t piece_place(const Layout& l, std::int64_t row, std::int64_t depth) {
@@ -632,9 +631,10 @@ struct Tiled {
     if (configured != kSide) Amx::configure(kSide);
   }
 
+  /// A part's rows and columns over all of K.
   static void all_of(const Layout& l, const Part& part) {
     const std::int64_t blocks = blocks_of(part.m_end - part.m, kSide);
-    Z* const sums = reinterpret_cast<Z*>(part.panels + own_panels(l) * kPanel);
+    Z* const sums = reinterpret_cast<Z*>(part.panels + l.own_panels * kPanel);
     for (std::int64_t depth = 0; depth < l.depths; ++depth) {
       if (part.packs())
         pack_panels(l, part.y, part.p, part.p_end, depth, part.slot(l, part.p, depth));
