@@ -36,15 +36,15 @@ constexpr std::int64_t kGroupsAhead = 16, kGap = 1 << 16;
 /// 4 at M = 128.
 constexpr int kFewRows = 128, kPiece = 4;
 
-/// Adds rows of `sums`, kSide apart, times scales where given, to Z or replaces it.
+/// Rows of `sums`, kSide apart, times scales where given, to Z.
 template <class Z>
 void put_rows(const Z* sums, Z* z, std::int64_t ldz, std::int64_t rows, std::int64_t width,
-              bool accumulate, const float* scales) {
+              const float* scales) {
   for (std::int64_t r = 0; r < rows; ++r, sums += kSide, z += ldz)
     for (std::int64_t j = 0; j < width; ++j) {
       Z sum = sums[j];
       if constexpr (std::is_same_v<Z, float>) sum *= scales != nullptr ? scales[j] : 1.0f;
-      z[j] = accumulate ? z[j] + sum : sum;
+      z[j] = sum;
     }
 }
 
@@ -55,7 +55,7 @@ template <class Z>
 void put_row(const Z* row, Z* z, std::int64_t width) {
   constexpr int kLine = 64 / sizeof(Z);
   if (width != kSide || reinterpret_cast<std::uintptr_t>(z) % 64 != 0)
-    return put_rows(row, z, 0, 1, width, false, nullptr);
+    return put_rows(row, z, 0, 1, width, nullptr);
   for (int j = 0; j < kSide; j += kLine)
     _mm512_stream_si512(reinterpret_cast<__m512i*>(z + j), _mm512_loadu_si512(row + j));
 }
@@ -262,7 +262,7 @@ struct Tiled {
                           l2 * 3 / 16 / (l.rows * kSide * std::int64_t{sizeof(Z)})));
     // Threads share rows out, so that each finds its own of X and Z in its L2. Plain weights would
     // be packed by each: if they are packed for several blocks of rows, threads share columns out.
-    const std::int64_t across = lesser(l.columns, blocks_of(l.columns, nc_most));
+    const std::int64_t across = blocks_of(l.columns, nc_most);
     if (prepacked || blocks <= plan.threads) {
       l.row_tasks = lesser(plan.threads, blocks);
       l.column_tasks = lesser(l.columns, greater(across, blocks_of(plan.threads, l.row_tasks)));
@@ -286,8 +286,8 @@ struct Tiled {
     return l;
   }
 
-  /// Of them, of the sums between two depths, and of a gap: what the hardware asks for beyond them
-  /// is to leave the next thread's alone (512 cubed on two cores: 133 to 127 us).
+  /// Of a thread's panels, of its sums between two depths, and of a gap: what the hardware asks for
+  /// beyond them is to leave the next thread's alone (512 cubed on two cores: 133 to 127 us).
   static std::int64_t own_bytes(const Layout& l) {
     const std::int64_t sums = l.depths > 1 ? l.nc * l.rows * kSide * std::int64_t{sizeof(Z)} : 0;
     return l.own_panels * kPanel * std::int64_t{sizeof(Panel)} + sums + kGap;
@@ -352,34 +352,33 @@ struct Tiled {
       for (std::int64_t j = 0; j < width; ++j) edge[i * kSide + j] = from[i * l.s.n + j];
     one(edge, kSide, out);
   }
-  /// Panels [p, p_end) at a depth to places kPanel apart, row by row, as memory gives a row's
-  /// columns side by side faster than 64 bytes of each row (cold M = 32, two cores: 7.0 to 10.1
-  /// GB/s), and with rows ahead asked for, from main memory (to 13.7). Asking for them beside the
-  /// products instead, a depth ahead: 11.7; rows a power of two apart share few sets of L2.
+  /// Panels [p, p_end) at a depth by `one` to places kPanel apart, row by row, as memory gives a
+  /// row's columns side by side faster than 64 bytes of each row (cold M = 32, two cores: 7.0
+  /// to 10.1 GB/s), and with rows ahead asked for, from main memory (to 13.7). Asking for them
+  /// beside the products instead, a depth ahead: 11.7; rows a power of two apart share few sets of
+  /// L2.
+  template <class Out, class One>
   static void pack_panels(const Layout& l, const Y* y, std::int64_t p, std::int64_t p_end,
-                          std::int64_t depth, Panel* out) {
-    constexpr std::int64_t kGroup = kGroupBytes / sizeof(Panel);
+                          std::int64_t depth, Out* out, One one) {
     const std::int64_t first = depth * kDepth * kStep, last = first + l.steps(depth) * kStep;
-    for (std::int64_t k = first; k < last; k += E::kGroup, out += kGroup)
+    for (std::int64_t k = first; k < last; k += E::kGroup, out += E::kGroup * kSide)
       for (std::int64_t i = p; i < p_end; ++i) {
         for (int r = 0; r < E::kGroup; ++r)
           __builtin_prefetch(y + (k + kGroupsAhead * E::kGroup + r) * l.s.n + i * kSide, 0, 2);
-        pack_group(l, y, i, k, out + (i - p) * kPanel, E::pack_y);
+        pack_group(l, y, i, k, out + (i - p) * kPanel, one);
       }
   }
   static void hold_panel(const Layout& l, const Y* y, std::int64_t p, std::int64_t depth,
                          Held* out) {
-    if constexpr (kWidens) {
-      const std::int64_t first = depth * kDepth * kStep, last = first + l.steps(depth) * kStep;
-      for (std::int64_t k = first; k < last; k += E::kGroup, out += E::kGroup * kSide)
-        pack_group(l, y, p, k, out, E::hold);
-    } else {
-      pack_panels(l, y, p, p + 1, depth, out);
-    }
+    if constexpr (kWidens)
+      pack_panels(l, y, p, p + 1, depth, out, E::hold);
+    else
+      pack_panels(l, y, p, p + 1, depth, out, E::pack_y);
   }
 
   /// Rows of X to tile 6, and those below to 7. Where they pass by once a panel, as a stream, which
-  /// leaves the panel in L1: beside each other 0.93 of the products on registers, otherwise 0.73.
+  /// leaves the panel in L1: beside each other 0.93 of the products on registers, otherwise 0.73. A
+  /// tile's number is a literal of the intrinsic.
   template <bool kPassing>
   static void load_upper(const X* x, std::int64_t row_bytes) {
     if constexpr (kPassing)
@@ -554,12 +553,12 @@ struct Tiled {
     const Held* held;  ///< null: y is packed
     const float* scales;
     Z* z;
-    Panel* panels;     ///< the thread's own
-    bool keeps, made;  ///< panels of all depths stay there; they are there already
+    Panel* panels;      ///< the thread's own
+    bool made = false;  ///< those of all depths are there already
 
     bool packs() const { return held == nullptr && !made; }
     Panel* slot(const Layout& l, std::int64_t panel, std::int64_t depth) const {
-      return panels + (held != nullptr ? 0 : (keeps ? depth * l.nc : 0) + panel - p) * kPanel;
+      return panels + (held != nullptr ? 0 : (l.again() ? depth * l.nc : 0) + panel - p) * kPanel;
     }
   };
 
@@ -625,7 +624,7 @@ struct Tiled {
       else
         add(std::false_type());
       if (to == edge)
-        put_rows(edge, z, l.s.n, rows, width, false,
+        put_rows(edge, z, l.s.n, rows, width,
                  part.scales != nullptr ? part.scales + column : nullptr);
     }
     if (configured != kSide) Amx::configure(kSide);
@@ -637,7 +636,7 @@ struct Tiled {
     Z* const sums = reinterpret_cast<Z*>(part.panels + l.own_panels * kPanel);
     for (std::int64_t depth = 0; depth < l.depths; ++depth) {
       if (part.packs())
-        pack_panels(l, part.y, part.p, part.p_end, depth, part.slot(l, part.p, depth));
+        pack_panels(l, part.y, part.p, part.p_end, depth, part.slot(l, part.p, depth), E::pack_y);
       for (std::int64_t p = part.p; p < part.p_end; ++p) {
         const Panel* panel = panel_of(l, part, p, depth);
         Amx::memory_fence();
@@ -653,7 +652,7 @@ struct Tiled {
 #pragma omp parallel num_threads(plan.threads)
     {
       Amx::configure();
-      X* const packed_x = all_x_bytes(l) > 0 ? static_cast<X*>(plan.workspace) : nullptr;
+      X* const packed_x = l.packs_x ? static_cast<X*>(plan.workspace) : nullptr;
       if (packed_x != nullptr) {
 #pragma omp for schedule(static)
         for (std::int64_t row = 0; row < l.s.m; row += kSide)
@@ -666,20 +665,9 @@ struct Tiled {
 #pragma omp for schedule(static)
       for (std::int64_t i = 0; i < l.row_tasks * l.column_tasks; ++i) {
         const std::int64_t r = i / l.column_tasks, c = i % l.column_tasks, end = l.row(r + 1);
-        Part part{l.row(r),
-                  0,
-                  l.column(c),
-                  l.column(c + 1),
-                  x,
-                  packed_x,
-                  y,
-                  held,
-                  scales,
-                  z,
-                  own_of(plan, l),
-                  held == nullptr && l.again(),
-                  false};
-        for (; part.m < end; part.m = part.m_end, part.made = part.keeps) {
+        Part part{l.row(r), 0,      l.column(c), l.column(c + 1), x, packed_x, y,
+                  held,     scales, z,           own_of(plan, l)};
+        for (; part.m < end; part.m = part.m_end, part.made = held == nullptr) {
           part.m_end = lesser(part.m + l.rows, end);
           all_of(l, part);
         }
@@ -778,7 +766,7 @@ struct Tiled {
       const std::int64_t column = p * kSide, width = lesser(kSide, s.n - column);
       for (std::int64_t r = 0; r < s.m; ++r, sums += kSide) {
         alignas(64) Z row[kSide];
-        put_rows(sums, row, 0, 1, width, false, scales != nullptr ? scales + column : nullptr);
+        put_rows(sums, row, 0, 1, width, scales != nullptr ? scales + column : nullptr);
         put_row(row, z + r * s.n + column, width);
       }
     });
@@ -791,8 +779,8 @@ struct Tiled {
       const float* of_up = scales != nullptr ? of_gates + kSide : nullptr;
       for (std::int64_t r = 0; r < s.m; ++r, sums += kSide) {
         alignas(64) Z gates[kSide], up[kSide];
-        put_rows(sums, gates, 0, 1, kSide, false, of_gates);
-        put_rows(sums + kSums, up, 0, 1, kSide, false, of_up);
+        put_rows(sums, gates, 0, 1, kSide, of_gates);
+        put_rows(sums + kSums, up, 0, 1, kSide, of_up);
         put_gated(gates, up, out + r * s.n / 2 + i * kSide);
       }
     });
