@@ -33,7 +33,7 @@ PTX_INLINE T& dynamic_shared() {
   return *reinterpret_cast<T*>(dynamic_shared_bytes);
 }
 
-/// 16 bytes through L2 only: data that is read once does not push anything out of L1.
+/// 16 bytes of data that is read once: the first to leave L1 again.
 PTX_INLINE uint4 load_streaming(const void* p) {
   uint4 v;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -42,7 +42,16 @@ PTX_INLINE uint4 load_streaming(const void* p) {
   return v;
 }
 
-/// 16 bytes through L1, which keeps them; volatile, so that a probe's loop is not folded.
+/// 16 bytes from L2, never from L1.
+PTX_INLINE uint4 load_past_l1(const void* p) {
+  uint4 v;
+  asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(p));
+  return v;
+}
+
+/// 16 bytes through L1, which keeps them. ptxas folds loads of one address, volatile or not.
 PTX_INLINE uint4 load_cached(const void* p) {
   uint4 v;
   asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -51,7 +60,7 @@ PTX_INLINE uint4 load_cached(const void* p) {
   return v;
 }
 
-/// 16 bytes of shared memory; volatile, so that a probe's loop is not folded.
+/// 16 bytes of shared memory. ptxas folds loads of one address, volatile or not.
 PTX_INLINE uint4 load_shared(std::uint32_t address) {
   uint4 v;
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"

@@ -17,6 +17,9 @@ struct GpuArguments {
   std::int64_t repeats;
   std::uint32_t* sum;  ///< read: every warp adds the 32-bit words it saw, modulo 2^32
   int sms;
+  /// Elements that a `per_sm` variant moves on by after each pass: 0, which the compiler must not
+  /// know, or it reads once what all passes read.
+  std::int64_t hop = 0;
 };
 
 using GpuLaunch = void (*)(const GpuArguments&, cudaStream_t);

@@ -75,13 +75,13 @@ class GpuStream final : public cuda::GpuProblem {
     return {access_.arrays == 3 ? 2.0 * static_cast<double>(n_) : 0, working_set_bytes()};
   }
 
-  /// What lies between half of L2 (a chip may keep two halves apart) and four times L2 belongs to
-  /// no level: its traffic is not known.
+  /// What lies between half of L2 (a chip may keep two halves apart) and kBeyondL2 times L2 belongs
+  /// to no level: its traffic is not known.
   LevelBytes traffic() const override {
     const double set = working_set_bytes(), l2 = static_cast<double>(caches_.l2);
     if (kernel_.per_sm) return {.l1 = set};
     if (l2 > 0 && set <= 0.5 * l2) return {.l1 = set, .l2 = set};
-    if (l2 > 0 && set >= 4 * l2) return {.l1 = set, .l2 = set, .dram = set};
+    if (l2 > 0 && set >= cuda::kBeyondL2 * l2) return {.l1 = set, .l2 = set, .dram = set};
     return {};
   }
   double working_set_bytes() const override {
@@ -131,7 +131,9 @@ std::vector<Case> cases(const Caches& caches) {
   std::map<std::int64_t, bool> sizes;  // whether quick
   for (const std::int64_t mb : {1,  2,  4,  8,  12,  16,  20,  24,  28,   32,   40,  48,
                                 56, 64, 80, 96, 128, 192, 256, 512, 1024, 2048, 4096})
-    sizes[mb * kMb] = mb == 1024 || mb == 2048;
+    sizes[mb * kMb] = false;
+  for (const double times : {1.0, 2.0})  // HBM
+    sizes[cuda::size_beyond_l2(times, caches)] = true;
   for (const std::int64_t size : cuda::sizes_in_l2({12 * kMb, 16 * kMb}, caches))
     sizes[size] = true;
   std::vector<Case> all = {sm_case(caches)};

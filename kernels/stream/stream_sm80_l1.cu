@@ -27,6 +27,7 @@ __global__ void __launch_bounds__(kThreads, 1) l1_read_kernel(GpuArguments a) {
       const uint4 v = ptx::load_cached(mine + i * kThreads);
       sum += v.x + v.y + v.z + v.w;
     }
+    mine += a.hop;
   }
   sum = __reduce_add_sync(0xffffffffu, sum);
   if (threadIdx.x % 32 == 0) atomicAdd(a.sum, sum);

@@ -20,7 +20,8 @@ __global__ void __launch_bounds__(kThreads, 1) shared_read_kernel(GpuArguments a
   const auto* from = reinterpret_cast<const uint4*>(a.a) + std::int64_t{blockIdx.x} * kVectors;
   for (int i = threadIdx.x; i < kVectors; i += kThreads) slice[i] = from[i];
   __syncthreads();
-  const std::uint32_t mine = ptx::shared_address(slice + threadIdx.x);
+  std::uint32_t mine = ptx::shared_address(slice + threadIdx.x);
+  const auto hop = static_cast<std::uint32_t>(a.hop);
   std::uint32_t sum = 0;
 #pragma unroll 4
   for (std::int64_t pass = 0; pass < a.repeats; ++pass) {
@@ -29,6 +30,7 @@ __global__ void __launch_bounds__(kThreads, 1) shared_read_kernel(GpuArguments a
       const uint4 v = ptx::load_shared(mine + i * kThreads * 16);
       sum += v.x + v.y + v.z + v.w;
     }
+    mine += hop;
   }
   sum = __reduce_add_sync(0xffffffffu, sum);
   if (threadIdx.x % 32 == 0) atomicAdd(a.sum, sum);

@@ -201,10 +201,24 @@ TEST(StreamingTraffic, ReachesHbmOnlyBeyondL2) {
   EXPECT_TRUE(std::isnan(streaming_traffic(1000, 1e12, {}).dram)) << "unknown L2";
 }
 
-TEST(ColdSlots, RotateOverFiveTimesL2) {
-  EXPECT_EQ(cold_slots(1 << 20, kH100), 251);
-  EXPECT_EQ(cold_slots(1 << 30, kH100), 2);
-  EXPECT_EQ(cold_slots(101.0 * (50 << 20), kH100), 1);
+TEST(ColdSlots, RotateOverAHundredTimesL2) {
+  const double l2 = 50 << 20;
+  Caches chip = kH100;
+  chip.memory = std::int64_t{80} << 30;
+  EXPECT_EQ(cold_slots(1 << 20, chip), 512) << "no more copies than that";
+  EXPECT_EQ(cold_slots(l2, chip), 100);
+  EXPECT_EQ(cold_slots(1 << 30, chip), 5);
+  EXPECT_EQ(cold_slots(101 * l2, chip), 1);
+  chip.memory = std::int64_t{3} << 30;
+  EXPECT_EQ(cold_slots(l2, chip), 20) << "a third of the memory";
+  EXPECT_EQ(cold_slots(1 << 30, chip), 2) << "two at least";
+  chip.memory = std::int64_t{300} << 20;
+  EXPECT_EQ(cold_slots(l2, chip), 6) << "five times L2 at least";
+}
+
+TEST(SizeBeyondL2, IsWhole64Mb) {
+  EXPECT_EQ(size_beyond_l2(1, kH100), std::int64_t{79 * 64} << 20);  // 5000 MB
+  EXPECT_EQ(size_beyond_l2(1, {}), std::int64_t{50 * 64} << 20) << "as of 32 MB where unknown";
 }
 
 TEST(RequireDeviceMemory, NamesBothSizes) {
