@@ -3,6 +3,11 @@
 namespace kernels::cuda {
 namespace {
 
+std::string words_of(std::size_t version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
+         std::to_string(version % 100);
+}
+
 const Found& library() {
   static const Found found = find_library(
       {.name = "cuDNN",
@@ -13,7 +18,12 @@ const Found& library() {
        .wheels = {"nvidia/cudnn/lib/libcudnn.so.9"}},
       {"cudnnGetVersion", "cudnnGetErrorString", "cudnnCreate", "cudnnSetStream",
        "cudnnBackendCreateDescriptor", "cudnnBackendDestroyDescriptor", "cudnnBackendSetAttribute",
-       "cudnnBackendGetAttribute", "cudnnBackendFinalize", "cudnnBackendExecute"});
+       "cudnnBackendGetAttribute", "cudnnBackendFinalize", "cudnnBackendExecute"},
+      [](const peers::Library& found) -> std::string {
+        const auto version = reinterpret_cast<std::size_t (*)()>(found.find("cudnnGetVersion"))();
+        if (version >= cudnn::kFirstVersion) return {};
+        return "is " + words_of(version) + ": attention over pages needs 9.15";
+      });
   return found;
 }
 
@@ -54,17 +64,9 @@ std::string number(int enumerator) { return std::to_string(enumerator); }
 
 }  // namespace
 
-std::string missing_cudnn() {
-  if (!library().library) return library().missing;
-  if (api().version() >= cudnn::kFirstVersion) return {};
-  return "cuDNN " + cudnn_version() + ": attention over pages needs 9.15";
-}
+std::string missing_cudnn() { return library().missing; }
 
-std::string cudnn_version() {
-  const std::size_t v = api().version();
-  return std::to_string(v / 10000) + "." + std::to_string(v % 10000 / 100) + "." +
-         std::to_string(v % 100);
-}
+std::string cudnn_version() { return words_of(api().version()); }
 
 cudnn::Handle cudnn_on(cudaStream_t stream) {
   static const cudnn::Handle handle = [] {

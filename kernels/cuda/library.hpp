@@ -1,6 +1,7 @@
 // NVIDIA's libraries, opened at run time.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -16,8 +17,10 @@ struct Found {
   std::string missing;
 };
 
-/// The first one that has these functions. Throws BadInput like peers::load().
-Found find_library(const peers::Search&, std::initializer_list<const char*> functions);
+/// The first one that has these functions and no `fault`, whose words follow the file's name.
+/// Throws BadInput like peers::load().
+Found find_library(const peers::Search&, std::initializer_list<const char*> functions,
+                   const std::function<std::string(const peers::Library&)>& fault = nullptr);
 
 /// A function of a library. Throws Unsupported if it has none of that name, or if it was not found.
 template <class Function>
