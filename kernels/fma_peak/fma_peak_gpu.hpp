@@ -36,6 +36,6 @@ struct GpuKernel {
 /// Iterations in one call: 20 to 300 us on a data-centre GPU, by what an iteration does.
 inline constexpr std::int64_t kGpuIterations = 64;
 
-inline constexpr std::uint64_t kSeedA = 1, kSeedB = 2;
+inline constexpr std::uint64_t kSeedA = 1, kSeedB = 2, kSeedStart = 3;
 
 }  // namespace kernels::fma_peak

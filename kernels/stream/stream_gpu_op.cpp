@@ -134,7 +134,7 @@ std::vector<Case> cases(const Caches& caches) {
     sizes[mb * kMb] = false;
   for (const double times : {1.0, 2.0})  // HBM
     sizes[cuda::size_beyond_l2(times, caches)] = true;
-  for (const std::int64_t size : cuda::sizes_in_l2({12 * kMb, 16 * kMb}, caches))
+  for (const std::int64_t size : cuda::sizes_in_l2({20 * kMb, 24 * kMb}, caches))
     sizes[size] = true;
   std::vector<Case> all = {sm_case(caches)};
   for (const auto& access : kAccesses)

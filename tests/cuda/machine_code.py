@@ -28,7 +28,7 @@ RULES = {
     "dot_sm80_v4_vector": {"": {LOADS_16: 2}, r"_vectorIa": {r"IDP\.4A\.S8\.S8": 4}},
     "dot_sm80_v5_flight": {"": {r"LDG\.E\.NA\.128": 8}},
     "dot_sm80_v6_single": {"": {r"LDG\.E\.NA\.128": 8, r"ATOMG\.E\.INC": 1}},
-    "stream_sm80_vector": {"read": {LOADS_16: 4}, "write": {r"STG\.E\.128": 4},
+    "stream_sm80_vector": {"read": {LOADS_16: 8}, "write": {r"STG\.E\.128": 4},
                            "triad": {LOADS_16: 8, r"STG\.E\.128": 4}},
     "stream_sm80_l1": {"": {LOADS_16: 2}},
     "stream_sm80_shared": {"": {r"LDS\.128": 2}},

@@ -34,7 +34,7 @@ PROBE(stream, sm80_vector)
 namespace {
 
 constexpr std::int64_t kMb = 1 << 20;
-/// L2 up to half of 4 MB, HBM from 16 MB.
+/// L2 up to half of 4 MB, HBM from 400 MB.
 constexpr Caches kChip = {.l1d = 128 << 10, .l2 = 4 * kMb, .memory = 1024 * kMb, .cores = 2};
 
 nlohmann::json row(const Operation& operation, const char* op, const char* variant,
@@ -72,8 +72,9 @@ TEST(GpuRows, BecomeTheCeilingsThatTheyMeasure) {
   // Between the levels, where L2 still serves a part: no one's plateau.
   rows.push_back(read(6, 3.9e12));
   rows.push_back(read(8, 3.8e12));
-  rows.push_back(read(16, 2.9e12));
-  rows.push_back(read(24, 3.0e12));
+  rows.push_back(read(396, 3.7e12));
+  rows.push_back(read(400, 2.9e12));
+  rows.push_back(read(404, 3.0e12));
   rows.push_back(
       row(stream::gpu_operation, "stream", "sm80_l1", &stream::sm80_l1,
           {.dtype = "f32", .keys = {{"access", "read"}, {"size", "65536"}, {"level", "L1"}}},
@@ -142,9 +143,9 @@ TEST(GpuRows, QuickHasSizesInEveryL2) {
     Caches chip = {.l1d = l1 << 10, .l2 = l2 << 10, .memory = 24 * 1024 * kMb, .cores = 30};
     EXPECT_EQ(quick_in_l2(stream::gpu_operation, chip).size(), 2u) << l2;
     EXPECT_GE(quick_in_l2(chase::gpu_operation, chip).size(), 1u) << l2;
-    if (l2 < 40960) continue;
+    if (l2 < 49152) continue;
     using Sizes = std::vector<std::int64_t>;
-    EXPECT_EQ(quick_in_l2(stream::gpu_operation, chip), (Sizes{12 * kMb, 16 * kMb})) << l2;
+    EXPECT_EQ(quick_in_l2(stream::gpu_operation, chip), (Sizes{20 * kMb, 24 * kMb})) << l2;
     EXPECT_EQ(quick_in_l2(chase::gpu_operation, chip), (Sizes{8 * kMb, 16 * kMb})) << l2;
   }
 }
@@ -179,7 +180,7 @@ TEST(GpuRows, OfADecodeStepArePredicted) {
   }
   const nlohmann::json file = {
       {"benchmarks",
-       {read(1, 4e12), read(16, 3e12),
+       {read(1, 4e12), read(400, 3e12),
         row(fma_peak::gpu_operation, "fma_peak", "sm80_mma", &fma_peak::sm80_mma,
             {.dtype = "bf16", .keys = {{"data", "random"}}}, 1e-5),
         row(fma_peak::gpu_operation, "fma_peak", "sm80_cuda_core", &fma_peak::sm80_cuda_core,

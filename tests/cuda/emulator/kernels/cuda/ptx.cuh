@@ -34,6 +34,7 @@ inline uint4 load_streaming(const void* p) {
   return v;
 }
 
+inline uint4 load_past_l1(const void* p) { return load_streaming(p); }
 inline uint4 load_cached(const void* p) { return load_streaming(p); }
 
 inline uint4 load_shared(std::uint32_t address) {
