@@ -17,8 +17,9 @@ struct Tensor {
 };
 
 /// The map for boxes of 128 bytes (of columns) x `box_rows` x 1 with the 128-byte swizzle; loads
-/// are zero beyond `columns` and `rows`, stores are cut off there. Pitch and stride are multiples
-/// of 16 bytes. Throws Error.
+/// are zero beyond `columns` and `rows`, stores are cut off there, rows by whole
+/// 16 bytes: up to 15 beyond `columns` are written. Pitch and stride are multiples of 16 bytes.
+/// Throws Error.
 CUtensorMap tensor_map(const Tensor& tensor, int box_rows);
 
 }  // namespace kernels::cuda

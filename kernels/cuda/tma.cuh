@@ -85,7 +85,7 @@ PTX_INLINE void load_box_multicast(void* to, const CUtensorMap& map, int x, int 
       "h"(blocks)
       : "memory");
 }
-/// A box to (x, y, z), clipped to the tensor. What it reads was written before a
+/// A box to (x, y, z), clipped to the tensor, its rows to whole 16 bytes. What it reads was written before a
 /// fence_async_proxy of each writer and a barrier.
 PTX_INLINE void store_box(const CUtensorMap& map, int x, int y, int z, const void* from) {
   asm volatile(

@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     int before = 0;
     for (int k = 0; k < a.k; k += kStep<Bf16>, at.advance()) {
       ptx::mbarrier_wait(shared.full[at.stage], at.parity);
-      multiply<Bf16, kTileN>(d, shared.stages[at.stage], group, k > 0);
+      multiply<Bf16>(d, shared.stages[at.stage], group, k > 0);
       ptx::wgmma_wait<1>();  // the products of the stage before are done: it can be filled again
       if (k > 0 && signals) ptx::mbarrier_arrive(shared.empty[before]);
       before = at.stage;

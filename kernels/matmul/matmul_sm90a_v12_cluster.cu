@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   if (t < kWarpgroup) {  // the producer
     ptx::registers_down_to<40>();
     if (t == 0)
-      for (std::int64_t i = first; i < pairs.count(); i += step) {
+      for (int i = first; i < pairs.count(); i += step) {
         const TileAt pair = tile_at<kGroup>(pairs, i);
         const int row = (kCluster * pair.m + rank) * kTileM;
         for (int k = 0; k < a.k; k += kStep<Bf16>, at.advance()) {
@@ -60,13 +60,13 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int group = t / kWarpgroup - 1;
     // The first two threads of a warpgroup each tell one block.
     const int tells = t % kWarpgroup;
-    for (std::int64_t i = first; i < pairs.count(); i += step) {
+    for (int i = first; i < pairs.count(); i += step) {
       const TileAt pair = tile_at<kGroup>(pairs, i);
       float d[kTileN / 2];
       int before = 0;
       for (int k = 0; k < a.k; k += kStep<Bf16>, at.advance()) {
         ptx::mbarrier_wait(shared.full[at.stage], at.parity);
-        multiply<Bf16, kTileN>(d, shared.stages[at.stage], group, k > 0);
+        multiply<Bf16>(d, shared.stages[at.stage], group, k > 0);
         ptx::wgmma_wait<1>();
         if (k > 0 && tells < kCluster) ptx::mbarrier_arrive_at(shared.empty[before], tells);
         before = at.stage;

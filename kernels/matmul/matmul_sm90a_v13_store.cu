@@ -15,7 +15,7 @@ constexpr int kGroup = 8;  ///< pairs of tiles
 
 struct State {
   Maps maps;
-  CUtensorMap z;
+  ZTarget z;
   TileGrid pairs;
   int clusters;
 };
@@ -23,7 +23,7 @@ struct State {
 template <class Type, class Out>
 __global__ void __launch_bounds__(kThreads, 1)
     store_kernel(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap y,
-                 const __grid_constant__ CUtensorMap z, int steps, TileGrid pairs) {
+                 const __grid_constant__ ZTarget z, int steps, TileGrid pairs) {
   constexpr int kN = kTileN<Type>;
   auto& shared = ptx::dynamic_shared<TileShared<Type>>();
   const int t = threadIdx.x;
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   if (t < kWarpgroup) {  // the producer
     ptx::registers_down_to<40>();
     if (t == 0)
-      for (std::int64_t i = first; i < pairs.count(); i += step) {
+      for (int i = first; i < pairs.count(); i += step) {
         const TileAt pair = tile_at<kGroup>(pairs, i);
         for (int s = 0; s < steps; ++s, at.advance()) {
           auto& full = shared.full[at.stage];
@@ -49,22 +49,26 @@ __global__ void __launch_bounds__(kThreads, 1)
         }
       }
     __syncwarp();
-  } else {
-    ptx::registers_up_to<232>();
-    const int group = t / kWarpgroup - 1, in_group = t % kWarpgroup;
-    for (std::int64_t i = first; i < pairs.count(); i += step) {
-      const TileAt pair = tile_at<kGroup>(pairs, i);
-      typename Type::Accumulator d[kN / 2];
-      multiply_steps(d, shared, at, steps, group, [&](int stage) {
-        // The first two threads each tell one block.
-        if (in_group < kCluster) ptx::mbarrier_arrive_at(shared.empty[stage], in_group);
-      });
-      store_by_tma<Out>(d, shared.out[group], z, (kCluster * pair.m + rank) * kTileM + 64 * group,
-                        pair.n * kN, pair.batch, 1 + group, in_group == 0);
-    }
-    if (in_group == 0) ptx::store_wait();
-    __syncwarp();
+    ptx::cluster_sync();
+    return;  // were the branches to meet again, ptxas would not let one have more registers
   }
+
+  ptx::registers_up_to<232>();
+  const int group = t / kWarpgroup - 1, in_group = t % kWarpgroup;
+  for (int i = first;; i += step) {
+    const TileAt pair = tile_at<kGroup>(pairs, i);
+    // Not in the loop's head: ptxas gives such a loop 178 registers, and spills.
+    if (pair.batch >= pairs.batch) break;
+    typename Type::Accumulator d[kN / 2];
+    multiply_steps(d, shared, at, steps, group, [&](int stage) {
+      // The first two threads each tell one block.
+      if (in_group < kCluster) ptx::mbarrier_arrive_at(shared.empty[stage], in_group);
+    });
+    store_by_tma<Out>(d, shared.out[group], z, (kCluster * pair.m + rank) * kTileM + 64 * group,
+                      pair.n * kN, pair.batch, 1 + group, in_group == 0);
+  }
+  if (in_group == 0) ptx::store_wait();
+  __syncwarp();
   ptx::cluster_sync();  // a block that ended could not be written to or signalled any more
 }
 
@@ -76,7 +80,7 @@ std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
                        static_cast<int>(a.batch)};
   const int fit = clusters_that_fit(kKernel, kCluster, kThreads, sizeof(TileShared<Type>));
   return std::make_shared<State>(
-      State{make_maps<Type>(a, types.x), store_map(a, types.z), pairs,
+      State{make_maps<Type>(a, types.x), z_target(a, types.z), pairs,
             static_cast<int>(std::min<std::int64_t>(fit, pairs.count()))});
 }
 

@@ -25,11 +25,10 @@ struct Shared : TileShared<Type> {
   bool last[kConsumers];  ///< this block is the last of a tile's to come
 };
 static_assert(sizeof(Shared<Bf16>) <= 227 << 10, "a block's shared memory");
-static_assert(sizeof(Shared<E4m3>) <= 227 << 10, "a block's shared memory");
 
 struct State {
   Maps maps;
-  CUtensorMap z;
+  ZTarget z;
   TileGrid grid;
   StreamKState parts;
 };
@@ -40,7 +39,7 @@ using PartOf = Part<typename Type::Accumulator, kTileN<Type> / 2>;
 template <class Type, class Out>
 __global__ void __launch_bounds__(kThreads, 1)
     streamk_kernel(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap y,
-                   const __grid_constant__ CUtensorMap z, TileGrid grid, StreamK work,
+                   const __grid_constant__ ZTarget z, TileGrid grid, StreamK work,
                    PartOf<Type>* sums, unsigned* finished) {
   constexpr int kN = kTileN<Type>;
   auto& shared = ptx::dynamic_shared<Shared<Type>>();
@@ -94,7 +93,7 @@ std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
   const StreamK work =
       stream_k(grid.count(), tiles(a.k, kStep<Type>), multiprocessors(), kPartSteps);
   return std::make_shared<State>(
-      State{make_maps<Type>(a, types.x), store_map(a, types.z), grid,
+      State{make_maps<Type>(a, types.x), z_target(a, types.z), grid,
             stream_k_state(work, kConsumers, kConsumers * sizeof(PartOf<Type>))});
 }
 

@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       load_y<Bf16>(shared.stage, y, column, k, batch, shared.full);
     }
     ptx::mbarrier_wait(shared.full, parity);
-    multiply<Bf16, kTileN>(d, shared.stage, group, k > 0);
+    multiply<Bf16>(d, shared.stage, group, k > 0);
     ptx::wgmma_wait<0>();
     ptx::pin(d);
     __syncthreads();  // both warpgroups are done with the stage

@@ -11,7 +11,9 @@ namespace kernels::matmul {
 /// Tiles of all products of a batch.
 struct TileGrid {
   int tiles_m, tiles_n, batch;
-  constexpr std::int64_t count() const { return std::int64_t{tiles_m} * tiles_n * batch; }
+  /// Below 2^31, as no memory holds a Z of more. Divisions of 64 bits would be calls, around which
+  /// ptxas keeps a warpgroup to the registers that all have.
+  constexpr int count() const { return tiles_m * tiles_n * batch; }
 };
 
 struct TileAt {
@@ -21,10 +23,9 @@ struct TileAt {
 /// Down a group of `kGroup` rows of tiles, then on to the next column: the blocks that run at one
 /// time (some 132) then cover about as many rows of X as columns of Y, and L2 serves both.
 template <int kGroup>
-KERNELS_HD constexpr TileAt tile_at(const TileGrid& g, std::int64_t index) {
+KERNELS_HD constexpr TileAt tile_at(const TileGrid& g, int index) {
   const int per_product = g.tiles_m * g.tiles_n;
-  const int batch = static_cast<int>(index / per_product);
-  const int i = static_cast<int>(index % per_product);
+  const int batch = index / per_product, i = index % per_product;
   const int first = i / (kGroup * g.tiles_n) * kGroup;
   const int rows = g.tiles_m - first < kGroup ? g.tiles_m - first : kGroup;
   const int inside = i - first * g.tiles_n;

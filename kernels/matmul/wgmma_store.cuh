@@ -10,11 +10,12 @@ namespace kernels::matmul {
 constexpr int kConsumers = 2;
 constexpr int kThreads = (1 + kConsumers) * kWarpgroup;
 
-/// fp8 products are added up outside the tensor core once a step.
+/// fp8 products are added up outside the tensor core once a step, half of the columns at a time:
+/// all would be two registers an entry, more than a thread has.
 template <class Type>
 constexpr bool kPromoted = std::is_same_v<Type, E4m3>;
 template <class Type>
-constexpr int kTileN = kPromoted<Type> ? 128 : 256;
+constexpr int kTileN = 256;
 
 /// What goes out at one time: 64 rows of 128 bytes, swizzled.
 struct OutPanel {
@@ -80,13 +81,14 @@ __device__ __forceinline__ void fill_panel(OutPanel& panel, const Scalar (&d)[kR
 
 template <class Type>
 struct TileShared {
-  static constexpr int kStages = kPromoted<Type> ? 6 : 4;
+  /// Three keep the tensor cores fed. The room of a fourth holds panels: a warpgroup that need not
+  /// wait for its panels to leave is back at the products sooner.
+  static constexpr int kStages = 3, kPanels = 5;
   Stage<kTileN<Type>> stages[kStages];
-  OutPanel out[kConsumers][2];  ///< one is written while the other is on its way
+  OutPanel out[kConsumers][kPanels];
   ptx::Mbarrier full[kStages], empty[kStages];
 };
 static_assert(sizeof(TileShared<Bf16>) <= 227 << 10, "a block's shared memory");
-static_assert(sizeof(TileShared<E4m3>) <= 227 << 10, "a block's shared memory");
 
 /// A warpgroup's products of a tile's next `steps` stages. `release(stage)` follows the last read
 /// of each.
@@ -96,23 +98,27 @@ __device__ __forceinline__ void multiply_steps(typename Type::Accumulator (&d)[k
                                                int steps, int group, const Release& release) {
   constexpr int kN = kTileN<Type>;
   if constexpr (kPromoted<Type>) {
-    typename Type::Accumulator products[kN / 2];
+    typename Type::Accumulator products[kN / 4];
 #pragma unroll
     for (int r = 0; r < kN / 2; ++r) d[r] = 0;
     for (int i = 0; i < steps; ++i, at.advance()) {
       ptx::mbarrier_wait(shared.full[at.stage], at.parity);
-      multiply<Type, kN>(products, shared.stages[at.stage], group, false);
-      ptx::wgmma_wait<0>();
-      ptx::pin(products);
-      release(at.stage);
 #pragma unroll
-      for (int r = 0; r < kN / 2; ++r) d[r] += products[r];
+      for (int half = 0; half < 2; ++half) {
+        multiply<Type>(products, shared.stages[at.stage], group, false, half * kN / 2 / kPanel);
+        ptx::wgmma_wait<0>();
+        ptx::pin(products);
+        if (half == 1) release(at.stage);
+#pragma unroll
+        for (int r = 0; r < kN / 4; ++r) d[half * kN / 4 + r] += products[r];
+        ptx::pin(d);  // added before the next products need the registers
+      }
     }
   } else {
     int before = 0;
     for (int i = 0; i < steps; ++i, at.advance()) {
       ptx::mbarrier_wait(shared.full[at.stage], at.parity);
-      multiply<Type, kN>(d, shared.stages[at.stage], group, i > 0);
+      multiply<Type>(d, shared.stages[at.stage], group, i > 0);
       ptx::wgmma_wait<1>();
       if (i > 0) release(before);
       before = at.stage;
@@ -123,25 +129,70 @@ __device__ __forceinline__ void multiply_steps(typename Type::Accumulator (&d)[k
   }
 }
 
-/// Sends a warpgroup's 64 rows out, panel by panel. `sends`: the one thread that issues the copies.
+/// Z as TMA stores it, and its rest: TMA writes 16 bytes or nothing, also where a row ends within
+/// them, and so gets the columns before `whole` only.
+struct ZTarget {
+  CUtensorMap map;
+  void* z;
+  std::int64_t pitch, stride;
+  int m, n, whole;
+};
+
+/// The columns from `whole` on. Which registers have them is asked of each: an index that is
+/// computed would put them into local memory.
 template <class Out, class Scalar, int kRegisters>
-__device__ __forceinline__ void store_by_tma(const Scalar (&d)[kRegisters], OutPanel (&out)[2],
-                                             const CUtensorMap& z, int row, int column, int batch,
-                                             int barrier, bool sends) {
+__device__ __forceinline__ void store_rest(const Scalar (&d)[kRegisters], const ZTarget& to,
+                                           int row, int column, int batch) {
+  const int t = threadIdx.x % kWarpgroup, lane = t % 32;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const std::int64_t at_row = row + 16 * (t / 32) + lane / 4 + 8 * half;
+    Out* const z = static_cast<Out*>(to.z) + batch * to.stride + at_row * to.pitch;
+#pragma unroll
+    for (int j = 0; j < kRegisters / 4; ++j) {
+      const int c = column + 8 * j + 2 * (lane % 4);
+      Out pair[2];
+      if constexpr (sizeof(Out) == 2) {
+        const std::uint32_t word =
+            cuda::pair_of(Out{}, d[4 * j + 2 * half], d[4 * j + 2 * half + 1]);
+        memcpy(pair, &word, sizeof pair);
+      } else {
+        pair[0] = d[4 * j + 2 * half];
+        pair[1] = d[4 * j + 2 * half + 1];
+      }
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        if (at_row < to.m && c + i >= to.whole && c + i < to.n) z[c + i] = pair[i];
+    }
+  }
+}
+
+/// Sends a warpgroup's 64 rows out, panel by panel. `sends`: the one thread that issues the copies.
+template <class Out, class Scalar, int kRegisters, int kPanels>
+__device__ __forceinline__ void store_by_tma(const Scalar (&d)[kRegisters],
+                                             OutPanel (&out)[kPanels], const ZTarget& to, int row,
+                                             int column, int batch, int barrier, bool sends) {
   constexpr int kColumns = kSpan / static_cast<int>(sizeof(Out));
+  if (sends) ptx::store_wait_read<0>();  // the tile before has left its panels
+  ptx::named_barrier(barrier, kWarpgroup);
 #pragma unroll
   for (int p = 0; p < 2 * kRegisters / kColumns; ++p) {
-    OutPanel& panel = out[p % 2];
-    if (sends) ptx::store_wait_read<1>();  // the copy before the last one has read this panel
-    ptx::named_barrier(barrier, kWarpgroup);
+    OutPanel& panel = out[p % kPanels];
+    if (p >= kPanels) {
+      if (sends) ptx::store_wait_read<kPanels - 1>();
+      ptx::named_barrier(barrier, kWarpgroup);
+    }
     fill_panel<Out>(panel, d, p);
     ptx::fence_async_proxy();
     ptx::named_barrier(barrier, kWarpgroup);
     if (sends) {
-      ptx::store_box(z, column + p * kColumns, row, batch, panel.bytes);
+      if (column + p * kColumns < to.whole)
+        ptx::store_box(to.map, column + p * kColumns, row, batch, panel.bytes);
       ptx::store_commit();
     }
   }
+  if (to.whole < to.n && to.whole >= column && to.whole < column + 2 * kRegisters)
+    store_rest<Out>(d, to, row, column, batch);
 }
 
 /// open.operator()<Type, Out>() for the types that wgmma has.
@@ -163,9 +214,18 @@ std::shared_ptr<void> open_by_types(const GpuTypes& types, const Open& open) {
   }
 }
 
-/// Z's tensor map for store_by_tma.
-inline CUtensorMap store_map(const GpuArguments& a, cuda::Type type) {
-  return cuda::tensor_map({type, a.z, a.n, a.m, a.batch, a.z_pitch, a.z_stride}, OutPanel::kRows);
+/// Z for store_by_tma.
+inline ZTarget z_target(const GpuArguments& a, cuda::Type type) {
+  const std::int64_t chunk = 16 / cuda::size_of(type), whole = a.n / chunk * chunk;
+  // A map has no width of 0; this one is not used then.
+  const cuda::Tensor tensor{type, a.z, std::max(whole, chunk), a.m, a.batch, a.z_pitch, a.z_stride};
+  return {cuda::tensor_map(tensor, OutPanel::kRows),
+          a.z,
+          a.z_pitch,
+          a.z_stride,
+          static_cast<int>(a.m),
+          static_cast<int>(a.n),
+          static_cast<int>(whole)};
 }
 
 }  // namespace kernels::matmul

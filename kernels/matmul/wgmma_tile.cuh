@@ -93,14 +93,15 @@ __device__ __forceinline__ void load_y_half(Stage<kTileN>& s, const CUtensorMap&
   }
 }
 
-/// Enqueues the stage's products for warpgroup `group`'s 64 rows, as one group of wgmma.
-template <class Type, int kTileN>
-__device__ __forceinline__ void multiply(typename Type::Accumulator (&d)[kTileN / 2],
-                                         const Stage<kTileN>& s, int group, bool accumulate) {
+/// Enqueues the stage's products for warpgroup `group`'s 64 rows, as one group of wgmma: of as many
+/// columns as `d` has room for, from panel `first` of Y on.
+template <class Type, class Scalar, int kRegisters, int kTileN>
+__device__ __forceinline__ void multiply(Scalar (&d)[kRegisters], const Stage<kTileN>& s, int group,
+                                         bool accumulate, int first = 0) {
   constexpr int kInstructions = 4;  // 32 bytes of K each
   const std::uint64_t x =
       ptx::descriptor_k_major_128(ptx::shared_address(s.x + group * 64 * kSpan));
-  const std::uint32_t shared_y = ptx::shared_address(s.y);
+  const std::uint32_t shared_y = ptx::shared_address(s.y[first]);
   const std::uint64_t y = Type::kTransposed ? ptx::descriptor_k_major_128(shared_y)
                                             : ptx::descriptor_mn_major_128(shared_y, kPanelBytes);
   constexpr int kNextY = Type::kTransposed ? 2 : 128;  // 32 bytes; 16 rows of 128 bytes

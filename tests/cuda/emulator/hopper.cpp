@@ -386,8 +386,11 @@ void load_box(void* to, const CUtensorMap& map, const int (&at)[3], const void* 
   }
 }
 
+/// Writes 16 bytes or nothing, as an H200 does: also where a row ends within them.
 void store_box(const CUtensorMap& map, const int (&at)[3], const void* from) {
-  const Map m = decode(map);
+  Map m = decode(map);
+  const std::uint32_t granule = 16 / m.element;
+  m.size[0] = (m.size[0] + granule - 1) / granule * granule;
   check_shared(m, from);
   mine().open_stores.push_back([=, to = std::array<int, 3>{at[0], at[1], at[2]}] {
     const int start[3] = {to[0], to[1], to[2]};

@@ -47,9 +47,9 @@ struct Matrix {
     for (int i = 0; i < kRows * kPitch; ++i)
       start[i] = bf16(static_cast<float>(i / kPitch * 100 + i % kPitch));
   }
-  CUtensorMap map() const {
-    return kernels::cuda::tensor_map(
-        {Type::bf16, start, kColumns, kRows, 1, kPitch, kRows * kPitch}, 64);
+  CUtensorMap map(int columns = kColumns) const {
+    return kernels::cuda::tensor_map({Type::bf16, start, columns, kRows, 1, kPitch, kRows * kPitch},
+                                     64);
   }
 };
 
@@ -179,6 +179,22 @@ TEST(StoreBox, CutsOffAtTheTensorAndReadsWhenWaitedFor) {
   EXPECT_EQ(m.start[39 * 80 + 71].bits, 0);
   EXPECT_EQ(m.start[39 * 80 + 72].bits, bf16(3972.0f).bits) << "the row's padding";
   EXPECT_EQ(fault_of(1, kernel(false)), "TMA: a thread ended without waiting for its stores");
+}
+
+TEST(StoreBox, WritesWhole16BytesAlsoWhereARowEndsWithin) {
+  Matrix m;
+  const CUtensorMap map = m.map(65);
+  EXPECT_EQ(fault_of(1,
+                     [&] {
+                       auto& s = ptx::dynamic_shared<Shared>();
+                       std::memset(s.tile, 0, 8192);
+                       ptx::store_box(map, 64, 39, 0, s.tile);
+                       ptx::store_commit();
+                       ptx::store_wait();
+                     }),
+            "none");
+  EXPECT_EQ(m.start[39 * 80 + 71].bits, 0);
+  EXPECT_EQ(m.start[39 * 80 + 72].bits, bf16(3972.0f).bits);
 }
 
 /// Small whole numbers, so that sums are exact.
