@@ -134,8 +134,8 @@ class GpuAttention final : public cuda::GpuProblem {
     partial_stats_ = cuda::allocate(pieces * sizeof(float2));
     finished_ = cuda::allocate_zeroed(s.batch * s.heads * sizeof(unsigned));
     make_marks();
+    make_caches();
     for (std::int64_t slot = 0; slot < slots_; ++slot) {
-      caches_of_.push_back(make_cache());
       if (kernel_.open != nullptr)
         caches_of_[slot].state = kernel_.open(arguments(slot), type_, rows_, s.head_dim);
     }
@@ -258,9 +258,27 @@ class GpuAttention final : public cuda::GpuProblem {
       keys[d] = cuda::value_at(type_, kSeedK, row * shape_.head_dim + d, Values::random);
   }
 
-  Cache make_cache() const {
+  /// One of each slot, the others copies of the first.
+  void make_caches() {
     const std::int64_t n = rows_ * shape_.head_dim, e = cuda::size_of(type_);
-    Cache cache{cuda::allocate(n * e), cuda::allocate(n * e), {}, {}, {}};
+    const std::int64_t scale_bytes = scaled() ? rows_ * std::int64_t{sizeof(float)} : 0;
+    const auto ks = cuda::allocate_many(slots_, n * e), vs = cuda::allocate_many(slots_, n * e),
+               k_scales = cuda::allocate_many(slots_, scale_bytes),
+               v_scales = cuda::allocate_many(slots_, scale_bytes);
+    for (std::int64_t slot = 0; slot < slots_; ++slot)
+      caches_of_.push_back({ks[slot], vs[slot], k_scales[slot], v_scales[slot], {}});
+    fill_cache(caches_of_[0]);
+    for (std::int64_t slot = 1; slot < slots_; ++slot) {
+      cuda::copy_on_device(ks[slot], ks[0], n * e);
+      cuda::copy_on_device(vs[slot], vs[0], n * e);
+      cuda::copy_on_device(k_scales[slot], k_scales[0], scale_bytes);
+      cuda::copy_on_device(v_scales[slot], v_scales[0], scale_bytes);
+    }
+    CUDA_CHECK(cudaDeviceSynchronize());
+  }
+
+  void fill_cache(const Cache& cache) const {
+    const std::int64_t n = rows_ * shape_.head_dim, e = cuda::size_of(type_);
     cuda::fill(type_, cache.k.get(), {1, n, n}, kSeedK, Values::random);
     cuda::fill(type_, cache.v.get(), {1, n, n}, kSeedV, Values::random);
     for (const auto& [row, key] : marks_) {
@@ -271,16 +289,15 @@ class GpuAttention final : public cuda::GpuProblem {
                             bytes.size(), cudaMemcpyHostToDevice));
     }
     if (kernel_.narrow_out == nullptr) poison_unused(cache);
-    if (scaled()) {
-      const auto scales = [&](std::uint64_t seed) {
-        std::vector<float> values(rows_);
-        for (std::int64_t row = 0; row < rows_; ++row) values[row] = scale_value(seed, row);
-        return cuda::upload(values);
-      };
-      cache.k_scale = scales(kSeedKScale);
-      cache.v_scale = scales(kSeedVScale);
-    }
-    return cache;
+    if (!scaled()) return;
+    const auto fill_scales = [&](const Memory& memory, std::uint64_t seed) {
+      std::vector<float> values(rows_);
+      for (std::int64_t row = 0; row < rows_; ++row) values[row] = scale_value(seed, row);
+      CUDA_CHECK(cudaMemcpy(memory.get(), values.data(), values.size() * sizeof(float),
+                            cudaMemcpyHostToDevice));
+    };
+    fill_scales(cache.k_scale, kSeedKScale);
+    fill_scales(cache.v_scale, kSeedVScale);
   }
 
   /// Rows that hold no token are no numbers, so that a kernel which uses them shows it. Not by

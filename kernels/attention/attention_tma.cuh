@@ -251,7 +251,7 @@ constexpr GpuKernel tma_variant() {
           .e4m3 = {nullptr, launch_tma<__nv_fp8_e4m3, 128, kFused>},
           .s8 = {nullptr, launch_tma<std::int8_t, 128, kFused>},
           .splits = true,
-          .pieces_per_sm = 2,
+          .pieces_per_sm = 1,
           .shared_heads = [](int) { return kMmaHeads; },
           .tensor_cores = true,
           .page_grain = kMmaTokens,

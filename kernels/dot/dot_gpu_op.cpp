@@ -57,10 +57,9 @@ class GpuDot final : public cuda::GpuProblem {
     const double set = 2.0 * static_cast<double>(n_) * cuda::size_of(type_);
     slots_ = c.cold() ? cuda::cold_slots(set, caches) : 1;
     cuda::require_device_memory(set * static_cast<double>(slots_), caches);
-    for (std::int64_t s = 0; s < 2 * slots_; ++s) {
-      inputs_.push_back(cuda::allocate(n_ * cuda::size_of(type_)));
-      cuda::fill(type_, inputs_.back().get(), {1, n_, n_}, seed(s), values_);
-    }
+    inputs_ = cuda::allocate_many(2 * slots_, n_ * cuda::size_of(type_));
+    for (std::int64_t s = 0; s < 2 * slots_; ++s)
+      cuda::fill(type_, inputs_[s].get(), {1, n_, n_}, seed(s), values_);
     result_ = cuda::allocate(sizeof(double));
     workspace_ = cuda::allocate_zeroed(kWorkspaceBytes);
   }

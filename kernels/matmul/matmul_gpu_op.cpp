@@ -120,20 +120,27 @@ class GpuMatmul final : public cuda::GpuProblem {
         static_cast<double>(slots_ * s.batch) *
             (elements(x_layout_) * e.x + elements(y_layout_) * e.y + elements(z_layout_) * e.z),
         caches);
-    for (std::int64_t slot = 0; slot < slots_; ++slot) {
-      slot_.push_back({cuda::allocate(s.batch * elements(x_layout_) * e.x),
-                       cuda::allocate(s.batch * elements(y_layout_) * e.y),
-                       cuda::allocate(s.batch * elements(z_layout_) * e.z)});
-      for (std::int64_t b = 0; b < s.batch; ++b) {
-        cuda::fill(types_.x, x(slot, b), x_layout_, seed_x(b), Values::normal);
-        cuda::fill(types_.y, y(slot, b), y_layout_, seed_y(b), Values::normal);
-      }
-      if (e.scale > 0) {
-        slot_.back().scales = cuda::allocate(s.batch * s.n * e.scale);
-        cuda::fill(Type::f32, slot_.back().scales.get(), {s.batch, s.n, s.n}, kSeedScales,
-                   Values::random);
-      }
+    const std::int64_t x_bytes = s.batch * elements(x_layout_) * e.x,
+                       y_bytes = s.batch * elements(y_layout_) * e.y,
+                       scale_bytes = s.batch * s.n * e.scale;
+    const auto xs = cuda::allocate_many(slots_, x_bytes), ys = cuda::allocate_many(slots_, y_bytes),
+               zs = cuda::allocate_many(slots_, s.batch * elements(z_layout_) * e.z),
+               scales = cuda::allocate_many(slots_, scale_bytes);
+    for (std::int64_t slot = 0; slot < slots_; ++slot)
+      slot_.push_back({xs[slot], ys[slot], zs[slot], scales[slot]});
+    for (std::int64_t b = 0; b < s.batch; ++b) {
+      cuda::fill(types_.x, x(0, b), x_layout_, seed_x(b), Values::normal);
+      cuda::fill(types_.y, y(0, b), y_layout_, seed_y(b), Values::normal);
     }
+    if (e.scale > 0)
+      cuda::fill(Type::f32, slot_[0].scales.get(), {s.batch, s.n, s.n}, kSeedScales,
+                 Values::random);
+    for (std::int64_t slot = 1; slot < slots_; ++slot) {
+      cuda::copy_on_device(slot_[slot].x, slot_[0].x, x_bytes);
+      cuda::copy_on_device(slot_[slot].y, slot_[0].y, y_bytes);
+      cuda::copy_on_device(slot_[slot].scales, slot_[0].scales, scale_bytes);
+    }
+    CUDA_CHECK(cudaDeviceSynchronize());
     if (kernel_.open == nullptr) return;
     for (std::int64_t slot = 0; slot < slots_; ++slot)
       slot_[slot].state =

@@ -167,30 +167,34 @@ __device__ __forceinline__ void store_rest(const Scalar (&d)[kRegisters], const 
   }
 }
 
-/// Sends a warpgroup's 64 rows out, panel by panel. `sends`: the one thread that issues the copies.
+/// Sends a warpgroup's 64 rows out, as many panels at a time as there are: each time costs a fence
+/// and two barriers. `sends`: the one thread that issues the copies.
 template <class Out, class Scalar, int kRegisters, int kPanels>
 __device__ __forceinline__ void store_by_tma(const Scalar (&d)[kRegisters],
                                              OutPanel (&out)[kPanels], const ZTarget& to, int row,
                                              int column, int batch, int barrier, bool sends) {
   constexpr int kColumns = kSpan / static_cast<int>(sizeof(Out));
-  if (sends) ptx::store_wait_read<0>();  // the tile before has left its panels
-  ptx::named_barrier(barrier, kWarpgroup);
+  constexpr int kAll = 2 * kRegisters / kColumns;
+  static_assert(kAll <= 2 * kPanels, "twice at most");
+  const auto store_from = [&]<int kFrom>() {
+    constexpr int kCount = kAll - kFrom < kPanels ? kAll - kFrom : kPanels;
+    // Those of the tile before; the second time the first of this one, one copy each.
+    if (sends) ptx::store_wait_read<kFrom == 0 ? 0 : kPanels - kCount>();
+    ptx::named_barrier(barrier, kWarpgroup);
 #pragma unroll
-  for (int p = 0; p < 2 * kRegisters / kColumns; ++p) {
-    OutPanel& panel = out[p % kPanels];
-    if (p >= kPanels) {
-      if (sends) ptx::store_wait_read<kPanels - 1>();
-      ptx::named_barrier(barrier, kWarpgroup);
-    }
-    fill_panel<Out>(panel, d, p);
+    for (int i = 0; i < kCount; ++i) fill_panel<Out>(out[i], d, kFrom + i);
     ptx::fence_async_proxy();
     ptx::named_barrier(barrier, kWarpgroup);
-    if (sends) {
-      if (column + p * kColumns < to.whole)
-        ptx::store_box(to.map, column + p * kColumns, row, batch, panel.bytes);
+    if (!sends) return;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const int c = column + (kFrom + i) * kColumns;
+      if (c < to.whole) ptx::store_box(to.map, c, row, batch, out[i].bytes);
       ptx::store_commit();
     }
-  }
+  };
+  store_from.template operator()<0>();
+  if constexpr (kAll > kPanels) store_from.template operator()<kPanels>();
   if (to.whole < to.n && to.whole >= column && to.whole < column + 2 * kRegisters)
     store_rest<Out>(d, to, row, column, batch);
 }
