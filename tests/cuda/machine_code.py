@@ -51,6 +51,8 @@ RULES = {
     "matmul_sm80_v6_warptile": {"": {r"FFMA": 64, r"LDS\.128": 4, LOADS_16: 2, r"STG\.E\.128": 16}},
     "matmul_sm80_v7_async": {"": {r"FFMA": 256, r"LDS\.128": 16, r"LDGSTS\.E\.BYPASS\.128": 2,
                                   r"STG\.E\.128": 16}},
+    "matmul_sm80_simt_ahead": {"": {r"FFMA": 1024, r"LDS\.128": 64, r"STS": 8, LOADS_16: 2,
+                                    r"LDGSTS\.E\.BYPASS\.128": 2, r"STG\.E\.128": 16}},
     "matmul_sm80_v8_mma": {"": {r"LDGSTS\.E\.BYPASS\.128": 4, r"LDSM\.16\.M88\.4": 8},
                            "Bf16": {r"HMMA\.16816\.F32\.BF16": 32, r"LDSM\.16\.MT88\.4": 4},
                            "F16": {r"HMMA\.16816\.F32": 32}, "2S8E": {r"IMMA\.16832\.S8\.S8": 32}},
