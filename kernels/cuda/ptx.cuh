@@ -42,6 +42,18 @@ PTX_INLINE uint4 load_streaming(const void* p) {
   return v;
 }
 
+/// The same, or zeros, with nothing read, where `taken` is false. The registers are written by this
+/// alone: nothing waits for the load before they are used.
+PTX_INLINE uint4 load_streaming_if(const void* p, bool taken) {
+  uint4 v;
+  asm volatile(
+      "{.reg .pred p; setp.ne.b32 p, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0;"
+      "mov.b32 %3, 0; @p ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];}"
+      : "=&r"(v.x), "=&r"(v.y), "=&r"(v.z), "=&r"(v.w)
+      : "l"(p), "r"(static_cast<int>(taken)));
+  return v;
+}
+
 /// 16 bytes from L2, never from L1.
 PTX_INLINE uint4 load_past_l1(const void* p) {
   uint4 v;

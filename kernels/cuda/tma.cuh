@@ -85,8 +85,8 @@ PTX_INLINE void load_box_multicast(void* to, const CUtensorMap& map, int x, int 
       "h"(blocks)
       : "memory");
 }
-/// A box to (x, y, z), clipped to the tensor, its rows to whole 16 bytes. What it reads was written before a
-/// fence_async_proxy of each writer and a barrier.
+/// A box to (x, y, z), clipped to the tensor, its rows to whole 16 bytes. What it reads was written
+/// before a fence_async_proxy of each writer and a barrier.
 PTX_INLINE void store_box(const CUtensorMap& map, int x, int y, int z, const void* from) {
   asm volatile(
       "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(
@@ -120,6 +120,25 @@ PTX_INLINE void cluster_sync() {
       "barrier.cluster.wait.acquire.aligned;" ::
           : "memory");
 }
+
+/// 16 bytes of block `rank` of the cluster, at the place that `p` has in this block.
+PTX_INLINE uint4 load_of_rank(const void* p, unsigned rank) {
+  uint4 v;
+  asm volatile(
+      "{.reg .b32 r; mapa.shared::cluster.u32 r, %4, %5;"
+      "ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [r];}"
+      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+      : "r"(shared_address(p)), "r"(rank)
+      : "memory");
+  return v;
+}
+
+/// Lets the next kernel's blocks start where this one's leave room, once all blocks have said so.
+PTX_INLINE void launch_dependents() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+/// Waits until the kernel before has ended and all that it wrote is visible.
+PTX_INLINE void wait_for_kernel_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 /// All warps of a warpgroup give registers back, or wait for that many.
 template <int N>

@@ -67,6 +67,10 @@ PTX_INLINE void pin(int (&d)[N]) {
 // + 8 ((r >> 1) & 1), column 8 (r >> 2) + 2 (t % 4) + (r & 1). In 16 bits B may have N contiguous
 // (b_mn_major); other than that K is contiguous in A and B.
 // clang-format off
+#define REGISTERS_4 "%0, %1, %2, %3"
+#define REGISTERS_8 REGISTERS_4 ", %4, %5, %6, %7"
+#define REGISTERS_16 TEN() "%10, %11, %12, %13, %14, %15"
+#define REGISTERS_32 TEN() TEN(1) TEN(2) "%30, %31"
 #define TEN(t)                                                                       \
   "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, " \
   "%" #t "8, %" #t "9, "
@@ -75,11 +79,15 @@ PTX_INLINE void pin(int (&d)[N]) {
   TEN() TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11) \
   "%120, %121, %122, %123, %124, %125, %126, %127"
 // clang-format on
-#define OUT_8(c, i) \
-  c(d[i]), c(d[i + 1]), c(d[i + 2]), c(d[i + 3]), c(d[i + 4]), c(d[i + 5]), c(d[i + 6]), c(d[i + 7])
-#define OUT_32(c, i) OUT_8(c, i), OUT_8(c, i + 8), OUT_8(c, i + 16), OUT_8(c, i + 24)
-#define OUT_64(c) OUT_32(c, 0), OUT_32(c, 32)
-#define OUT_128(c) OUT_64(c), OUT_32(c, 64), OUT_32(c, 96)
+#define OUT_4_AT(c, i) c(d[i]), c(d[i + 1]), c(d[i + 2]), c(d[i + 3])
+#define OUT_16_AT(c, i) OUT_4_AT(c, i), OUT_4_AT(c, i + 4), OUT_4_AT(c, i + 8), OUT_4_AT(c, i + 12)
+#define OUT_4(c) OUT_4_AT(c, 0)
+#define OUT_8(c) OUT_4(c), OUT_4_AT(c, 4)
+#define OUT_16(c) OUT_16_AT(c, 0)
+#define OUT_32(c) OUT_16(c), OUT_16_AT(c, 16)
+#define OUT_64(c) OUT_32(c), OUT_16_AT(c, 32), OUT_16_AT(c, 48)
+#define OUT_128(c) \
+  OUT_64(c), OUT_16_AT(c, 64), OUT_16_AT(c, 80), OUT_16_AT(c, 96), OUT_16_AT(c, 112)
 
 #define WGMMA(name, n, count, a_at, b_at, p_at, types, Scalar, c, scales)                     \
   PTX_INLINE void name(Scalar(&d)[count], std::uint64_t a, std::uint64_t b, int accumulate) { \
@@ -100,6 +108,18 @@ WGMMA_128_256(wgmma_f16_b_mn_major, "k16.f32.f16.f16", float, "+f", ", 1, 1, 0, 
 WGMMA_128_256(wgmma_tf32, "k8.f32.tf32.tf32", float, "+f", ", 1, 1")
 WGMMA_128_256(wgmma_e4m3, "k32.f32.e4m3.e4m3", float, "+f", ", 1, 1")
 WGMMA_128_256(wgmma_s8, "k32.s32.s8.s8", int, "+r", "")
+
+// Few columns of D. With `a_mn_major` A has M contiguous: 64 elements are one panel.
+#define WGMMA_8_TO_64(name, types, Scalar, c, scales)                \
+  WGMMA(name, 8, 4, "%4", "%5", "%6", types, Scalar, c, scales)      \
+  WGMMA(name, 16, 8, "%8", "%9", "%10", types, Scalar, c, scales)    \
+  WGMMA(name, 32, 16, "%16", "%17", "%18", types, Scalar, c, scales) \
+  WGMMA(name, 64, 32, "%32", "%33", "%34", types, Scalar, c, scales)
+
+WGMMA_8_TO_64(wgmma_bf16_a_mn_major, "k16.f32.bf16.bf16", float, "+f", ", 1, 1, 1, 0")
+WGMMA_8_TO_64(wgmma_f16_a_mn_major, "k16.f32.f16.f16", float, "+f", ", 1, 1, 1, 0")
+WGMMA_8_TO_64(wgmma_e4m3, "k32.f32.e4m3.e4m3", float, "+f", ", 1, 1")
+WGMMA_8_TO_64(wgmma_s8, "k32.s32.s8.s8", int, "+r", "")
 
 // For chains of one tile: always accumulating.
 #define WGMMA_CHAIN(name, instruction, Scalar)                              \
@@ -133,14 +153,23 @@ PTX_INLINE void pin(std::uint32_t (&a)[N][4]) {
     asm volatile("" : "+r"(a[i][0]), "+r"(a[i][1]), "+r"(a[i][2]), "+r"(a[i][3])::"memory");
 }
 
+#undef WGMMA_8_TO_64
 #undef WGMMA_128_256
 #undef WGMMA
 #undef OUT_128
 #undef OUT_64
 #undef OUT_32
+#undef OUT_16
 #undef OUT_8
+#undef OUT_4
+#undef OUT_16_AT
+#undef OUT_4_AT
 #undef REGISTERS_128
 #undef REGISTERS_64
+#undef REGISTERS_32
+#undef REGISTERS_16
+#undef REGISTERS_8
+#undef REGISTERS_4
 #undef TEN
 
 }  // namespace kernels::cuda::ptx

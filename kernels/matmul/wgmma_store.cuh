@@ -10,10 +10,6 @@ namespace kernels::matmul {
 constexpr int kConsumers = 2;
 constexpr int kThreads = (1 + kConsumers) * kWarpgroup;
 
-/// fp8 products are added up outside the tensor core once a step, half of the columns at a time:
-/// all would be two registers an entry, more than a thread has.
-template <class Type>
-constexpr bool kPromoted = std::is_same_v<Type, E4m3>;
 template <class Type>
 constexpr int kTileN = 256;
 
@@ -91,7 +87,8 @@ struct TileShared {
 static_assert(sizeof(TileShared<Bf16>) <= 227 << 10, "a block's shared memory");
 
 /// A warpgroup's products of a tile's next `steps` stages. `release(stage)` follows the last read
-/// of each.
+/// of each. Promoted ones are half of the columns at a time: all would be two registers an entry,
+/// more than a thread has.
 template <class Type, int kStages, class Release>
 __device__ __forceinline__ void multiply_steps(typename Type::Accumulator (&d)[kTileN<Type> / 2],
                                                TileShared<Type>& shared, RingPosition<kStages>& at,

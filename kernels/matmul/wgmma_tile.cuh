@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 
 #include "kernels/cuda/ring.cuh"
 #include "kernels/cuda/shared_memory.hpp"
@@ -42,9 +43,9 @@ constexpr unsigned kStageBytes = sizeof(Stage<kTileN>);
     static constexpr int kBytes = bytes;                                                      \
     static constexpr bool kTransposed = transposed;                                           \
     template <int kRegisters>                                                                 \
-    static __device__ __forceinline__ void multiply(Scalar (&d)[kRegisters], std::uint64_t x, \
-                                                    std::uint64_t y, int accumulate) {        \
-      ptx::instruction(d, x, y, accumulate);                                                  \
+    static __device__ __forceinline__ void multiply(Scalar (&d)[kRegisters], std::uint64_t a, \
+                                                    std::uint64_t b, int accumulate) {        \
+      ptx::instruction(d, a, b, accumulate);                                                  \
     }                                                                                         \
   };
 WGMMA_TYPE(Bf16, float, 2, false, wgmma_bf16_b_mn_major)
@@ -52,10 +53,17 @@ WGMMA_TYPE(F16, float, 2, false, wgmma_f16_b_mn_major)
 WGMMA_TYPE(Tf32, float, 4, true, wgmma_tf32)
 WGMMA_TYPE(E4m3, float, 1, true, wgmma_e4m3)
 WGMMA_TYPE(S8, int, 1, true, wgmma_s8)
+// With Y as the first operand.
+WGMMA_TYPE(Bf16Y, float, 2, false, wgmma_bf16_a_mn_major)
+WGMMA_TYPE(F16Y, float, 2, false, wgmma_f16_a_mn_major)
 #undef WGMMA_TYPE
 
 template <class Type>
 constexpr int kStep = kSpan / Type::kBytes;  ///< of K, elements
+
+/// fp8 products are added up outside the tensor core once a step: it keeps sums to some 14 bits.
+template <class Type>
+constexpr bool kPromoted = std::is_same_v<Type, E4m3>;
 
 /// Brings in X's rows from `row` on, k elements along K.
 template <int kTileN>
@@ -145,14 +153,14 @@ struct Maps {
   CUtensorMap x, y;
 };
 
+/// Boxes have so many rows of each: of Y 64 of N, or 128 bytes' worth of rows of K, are a panel.
 template <class Type>
-Maps make_maps(const GpuArguments& a, cuda::Type type) {
+Maps make_maps(const GpuArguments& a, cuda::Type type, int x_rows = kTileM, int y_rows = kPanel) {
   const cuda::Tensor x{type, a.x, a.k, a.m, a.batch, a.x_pitch, a.x_stride};
   const cuda::Tensor y = Type::kTransposed
                              ? cuda::Tensor{type, a.y, a.k, a.n, a.batch, a.y_pitch, a.y_stride}
                              : cuda::Tensor{type, a.y, a.n, a.k, a.batch, a.y_pitch, a.y_stride};
-  // A panel of Y: 64 rows of N, or 128 bytes' worth of rows of K.
-  return {cuda::tensor_map(x, kTileM), cuda::tensor_map(y, kPanel)};
+  return {cuda::tensor_map(x, x_rows), cuda::tensor_map(y, y_rows)};
 }
 
 /// SMs of the current device.

@@ -34,6 +34,10 @@ inline uint4 load_streaming(const void* p) {
   return v;
 }
 
+inline uint4 load_streaming_if(const void* p, bool taken) {
+  return taken ? load_streaming(p) : uint4{0, 0, 0, 0};
+}
+
 inline uint4 load_past_l1(const void* p) { return load_streaming(p); }
 inline uint4 load_cached(const void* p) { return load_streaming(p); }
 

@@ -40,6 +40,14 @@ inline void store_wait() { emulation::wait_stores(0); }
 inline void named_barrier(int id, int threads) { emulation::synchronise_named(id, threads); }
 inline unsigned cluster_rank() { return static_cast<unsigned>(emulation::current->rank); }
 inline void cluster_sync() { emulation::synchronise_cluster(); }
+inline uint4 load_of_rank(const void* p, unsigned rank) {
+  const auto offset = static_cast<const unsigned char*>(p) - emulation::dynamic_shared();
+  return load_streaming(emulation::dynamic_shared_of(static_cast<int>(rank)) + offset);
+}
+
+// Launches do not overlap here.
+inline void launch_dependents() {}
+inline void wait_for_kernel_before() {}
 
 template <int N>
 void registers_down_to() {

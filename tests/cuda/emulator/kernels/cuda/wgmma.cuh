@@ -39,11 +39,12 @@ constexpr std::uint32_t swizzle_128(std::uint32_t offset) {
   return offset ^ ((offset >> 7 & 7) << 4);
 }
 
-#define WGMMA(name, type, Scalar, b_mn_major)                                                  \
-  template <int N>                                                                             \
-  void name(Scalar(&d)[N], std::uint64_t a, std::uint64_t b, int accumulate) {                 \
-    emulation::wgmma(emulation::Element::type, 2 * N, d, {a, false}, nullptr, {b, b_mn_major}, \
-                     accumulate != 0);                                                         \
+#define WGMMA(name, type, Scalar, b_mn_major) WGMMA_BOTH(name, type, Scalar, false, b_mn_major)
+#define WGMMA_BOTH(name, type, Scalar, a_mn_major, b_mn_major)                     \
+  template <int N>                                                                 \
+  void name(Scalar(&d)[N], std::uint64_t a, std::uint64_t b, int accumulate) {     \
+    emulation::wgmma(emulation::Element::type, 2 * N, d, {a, a_mn_major}, nullptr, \
+                     {b, b_mn_major}, accumulate != 0);                            \
   }
 WGMMA(wgmma_bf16, bf16, float, false)
 WGMMA(wgmma_bf16_b_mn_major, bf16, float, true)
@@ -52,6 +53,9 @@ WGMMA(wgmma_f16_b_mn_major, f16, float, true)
 WGMMA(wgmma_tf32, tf32, float, false)
 WGMMA(wgmma_e4m3, e4m3, float, false)
 WGMMA(wgmma_s8, s8, int, false)
+WGMMA_BOTH(wgmma_bf16_a_mn_major, bf16, float, true, false)
+WGMMA_BOTH(wgmma_f16_a_mn_major, f16, float, true, false)
+#undef WGMMA_BOTH
 #undef WGMMA
 
 inline void wgmma_bf16_a_registers(float (&d)[64], const std::uint32_t (&a)[4], std::uint64_t b,
