@@ -146,8 +146,16 @@ __device__ __forceinline__ void store(const GpuArguments& a, Four<typename Type:
   store_four(z, sum, column, a.n);
 }
 
+/// Of a kernel on an SM.
 template <class Type, int kRows>
-__global__ void __launch_bounds__(kThreads, FewRowsWeights<Type, kRows>::kBlocks)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+constexpr int kLeastBlocks = 1;  // ptxas is some registers short of two
+#else
+constexpr int kLeastBlocks = FewRowsWeights<Type, kRows>::kBlocks;
+#endif
+
+template <class Type, int kRows>
+__global__ void __launch_bounds__(kThreads, kLeastBlocks<Type, kRows>)
     skinny_kernel(GpuArguments a, Split w, Four<typename Type::Accumulator>* sums,
                   unsigned* finished) {
   using Accumulator = typename Type::Accumulator;
