@@ -75,10 +75,10 @@ struct FewBf16xS8 : FewRowsType<2, 1, float> {
   }
 };
 
-/// A warp's weights and sums: each lane asks for two or three units at a time. A unit is
-/// eight loads. Y as [K,N]: 32 rows of K by 64 columns; a lane has eight columns of eight rows of
-/// K, 16 h + 4 q … + 3 for halves h, whose pairs become fragments by byte_perm. As [N,K]: 16
-/// columns by 256 bytes of K, a lane has columns g and g + 8, of these 16 bytes in each 64.
+/// A warp's weights: each lane asks for two to four units at a time. A unit is eight loads. Y as
+/// [K,N]: 32 rows of K by 64 columns; a lane has eight columns of eight rows of K, 16 h + 4 q … + 3
+/// for halves h, whose pairs become fragments by byte_perm. As [N,K]: 16 columns by 256 bytes of K,
+/// a lane has columns g and g + 8, of these 16 bytes in each 64.
 template <class Type, int kRows>
 class FewRowsWeights {
  public:

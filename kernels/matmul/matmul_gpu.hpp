@@ -43,7 +43,8 @@ struct GpuTypes {
 /// Blocks that a grid may have in y.
 inline constexpr std::int64_t kMaxGridY = 65535;
 
-/// Enqueues one product (all of its batch).
+/// Enqueues one product (all of its batch). Where a variant says that it begins before the kernel
+/// just before it in the stream has ended, that one must not write Y.
 using GpuLaunch = void (*)(const GpuArguments&, cudaStream_t);
 
 struct GpuKernel {

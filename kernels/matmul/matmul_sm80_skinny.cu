@@ -283,6 +283,8 @@ double part_bytes(const void* state) { return static_cast<const State*>(state)->
 
 }  // namespace
 
+/// Up to 8 rows of bf16 have tiles of 256 columns. Where Y is [N,K] they are 128 at most, and X's
+/// bytes from L2 twice what the tiles say.
 extern const GpuKernel sm80_skinny = {
     .exec_unit = "mma",
     .bf16 = launch<FewBf16>,

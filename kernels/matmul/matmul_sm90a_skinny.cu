@@ -230,8 +230,8 @@ double part_bytes(const void* state) { return static_cast<const State*>(state)->
 }  // namespace
 
 /// Begins before the kernel just before it in the stream has ended, which must not write the
-/// weights (few_rows_wgmma.cuh). Up to 16 rows tiles have 128 columns, and X's bytes from L2, a
-/// sixteenth of the weights' at most, are twice what kFewWgmmaTiles says.
+/// weights (few_rows_wgmma.cuh). Up to 16 rows tiles have 128 columns, and X's bytes from L2, an
+/// eighth of the weights' at most, are twice what kFewWgmmaTiles says.
 extern const GpuKernel sm90a_skinny = {.exec_unit = "wgmma",
                                        .bf16 = launch<Bf16Y>,
                                        .f16 = launch<F16Y>,
