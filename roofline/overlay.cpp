@@ -53,8 +53,10 @@ const Ceiling* bandwidth_roof(const Benchmark& row, std::string_view level,
 }
 
 /// Launch or start-up time of a call: benchmarks are launched one by one on a stream, so at the
-/// rate of that, or else at the best one seen; 0 where none is known, as on a CPU.
+/// rate of that, or else at the best one seen; 0 where none is known, as on a CPU, and for a part
+/// of a program, whose share of the program's launches nobody tells.
 double launch_time(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
+  if (!row.part.empty()) return 0;
   double best = kUnknownNumber, on_stream = kUnknownNumber;
   for (const Ceiling& ceiling : ceilings) {
     if (ceiling.device != row.device || ceiling.resource != "latency" || ceiling.level != "launch")

@@ -270,6 +270,21 @@ TEST(Overlay, LaunchTimeCountsForEveryLaunchOfACall) {
   EXPECT_NE(points[1].bound_by, "launch");
 }
 
+TEST(Overlay, APartOfAProgramHasNoneOfItsLaunches) {
+  auto limits = ceilings();
+  for (Ceiling& c : limits) c.device = "gpu";
+  limits.push_back(ceiling("latency", "launch", "", 3e-6));
+  limits.back().device = "gpu";
+  std::vector<Benchmark> rows = {kernel(1e5, {{"L2", 1e5}}, 7e-6)};
+  rows[0].device = "gpu";
+  rows[0].launches = 600;
+  EXPECT_EQ(overlay(rows, limits)[0].verdict, "impossible");
+  rows[0].part = "attention";
+  const auto points = overlay(rows, limits);
+  EXPECT_NE(points[0].verdict, "impossible");
+  EXPECT_NE(points[0].bound_by, "launch");
+}
+
 TEST(Overlay, ZerosBurstsAndLongLoadsAreNoRoof) {
   auto limits = ceilings();
   for (const char* condition :
