@@ -22,13 +22,12 @@ struct Pieces {
 /// with less than 64 tokens.
 inline Pieces pieces_of(const GpuKernel& kernel, const Shape& s, int element_bytes, int sms) {
   if (!kernel.splits) return {static_cast<int>(s.context), 1};
-  constexpr std::int64_t kSmallest = 64;
-  const std::int64_t grain = std::max<std::int64_t>(32, kernel.page_grain);
+  constexpr std::int64_t kSmallest = 64, kGrain = 32;
   const std::int64_t items = s.batch * s.kv_heads * reads_of(kernel, s, element_bytes);
   const std::int64_t wanted = kernel.pieces_per_sm * sms / items;
   const std::int64_t most = (s.context + kSmallest - 1) / kSmallest;
   const std::int64_t pieces = std::clamp<std::int64_t>(wanted, 1, most);
-  const std::int64_t chunk = ((s.context + pieces - 1) / pieces + grain - 1) / grain * grain;
+  const std::int64_t chunk = ((s.context + pieces - 1) / pieces + kGrain - 1) / kGrain * kGrain;
   return {static_cast<int>(chunk), static_cast<int>((s.context + chunk - 1) / chunk)};
 }
 

@@ -1,9 +1,8 @@
 // Idea: the combination is hidden: blocks count themselves, and the last of a context's pieces to
 // end adds them up.
 // Bound: HBM; one launch instead of two for short contexts.
-// Gains over v5 (expected, not measured yet): a launch and a pass, some 2 µs a call, where one SM
-// adds up an item's pieces in less: 67 KB of four heads in 33 pieces take it 0.6 µs from L2, 1 MB
-// of 16 heads in 132 pieces 9 µs.
+// Gains over v5: one launch fewer: on an H200 1.03 for one sequence of 8192 tokens (16.5 us, cuDNN
+// takes 1.06 times as long), 1.01 for 32 (cuDNN: 0.91 times).
 #include "kernels/attention/attention_tma.cuh"
 
 namespace kernels::attention {

@@ -20,8 +20,8 @@ inline constexpr int kTmaTokens = kTmaWarps * kMmaTokens;  ///< of a stage
 inline constexpr int kPanelRow = 128;                      ///< bytes: one period of the swizzle
 inline constexpr int kRingBytes = 96 << 10;                ///< of which two fit an SM
 
-/// `panels` times [tokens][128 bytes of a row], swizzled. A box is some tokens of a panel, all of
-/// one page.
+/// `panels` times [tokens][128 bytes of a row], swizzled. A box is 16 tokens of a panel, so that it
+/// stays within a page.
 template <int panels>
 struct TmaStage {
   alignas(1024) uint4 k[panels][kTmaTokens][kPanelRow / 16];
@@ -47,19 +47,19 @@ struct TmaMaps {
   CUtensorMap k, v;
 };
 
-/// The producer: each of the first lanes brings in kBox tokens of every stage.
-template <class T, int dim, int kBox>
+/// The producer: lane i < 4 brings in tokens 16 i to 16 i + 15 of every stage.
+template <class T, int dim>
 __device__ __forceinline__ void produce(TmaShared<T, dim>& shared, const CUtensorMap& k,
                                         const CUtensorMap& v, const GpuArguments& a,
                                         const MmaItem& item) {
   using S = TmaShared<T, dim>;
-  constexpr int kBoxes = kTmaTokens / kBox, kBoxBytes = kBox * kPanelRow;
+  constexpr int kBoxBytes = kMmaTokens * kPanelRow;
   const int lane = threadIdx.x % 32;
-  if (lane >= kBoxes) return;
+  if (lane >= kTmaWarps) return;
   cuda::RingPosition<S::kStages> at;
   for (int first = item.begin; first < item.end; first += kTmaTokens, at.advance()) {
-    const int token = first + kBox * lane;
-    const int boxes = min(kBoxes, (item.end - first + kBox - 1) / kBox);
+    const int token = first + kMmaTokens * lane;
+    const int boxes = min(kTmaWarps, (item.end - first + kMmaTokens - 1) / kMmaTokens);
     const int row =
         static_cast<int>(row_of(a, item.sequence, item.kv_head, min(token, item.end - 1)));
     ptx::mbarrier_wait(shared.empty[at.stage], at.parity ^ 1);
@@ -68,14 +68,12 @@ __device__ __forceinline__ void produce(TmaShared<T, dim>& shared, const CUtenso
     if (lane == 0) ptx::mbarrier_arrive_expect(full, 2 * S::kPanels * boxes * kBoxBytes);
     if (lane >= boxes) continue;
     auto& stage = shared.stages[at.stage];
-    const auto load = [&](auto& panel, const CUtensorMap& map, int p) {
-      ptx::load_box(panel[p][kBox * lane], map, p * kPanelRow / static_cast<int>(sizeof(T)), row, 0,
-                    full);
-    };
 #pragma unroll
-    for (int p = 0; p < S::kPanels; ++p) load(stage.k, k, p);
-#pragma unroll
-    for (int p = 0; p < S::kPanels; ++p) load(stage.v, v, p);
+    for (int p = 0; p < S::kPanels; ++p) {
+      const int column = p * kPanelRow / static_cast<int>(sizeof(T));
+      ptx::load_box(stage.k[p][kMmaTokens * lane], k, column, row, 0, full);
+      ptx::load_box(stage.v[p][kMmaTokens * lane], v, column, row, 0, full);
+    }
   }
 }
 
@@ -186,7 +184,7 @@ __device__ __forceinline__ void combine_if_last(TmaShared<T, dim>& shared, const
   combine_heads<dim>(a, item.first_head, item.heads, shared.combined, synchronise);
 }
 
-template <class T, int dim, bool kFused, int kBox>
+template <class T, int dim, bool kFused>
 __global__ void __launch_bounds__(kTmaThreads, 2)
     tma_kernel(const __grid_constant__ CUtensorMap k, const __grid_constant__ CUtensorMap v,
                GpuArguments a) {
@@ -195,7 +193,7 @@ __global__ void __launch_bounds__(kTmaThreads, 2)
   if (threadIdx.x == 0) cuda::init_ring(shared.full, shared.empty, kTmaWarps);
   __syncthreads();
   if (threadIdx.x >= kTmaWarps * 32) {
-    produce<T, dim, kBox>(shared, k, v, a, item);
+    produce<T, dim>(shared, k, v, a, item);
     return;
   }
   MmaHeads<T, dim> heads;
@@ -205,19 +203,19 @@ __global__ void __launch_bounds__(kTmaThreads, 2)
   if constexpr (kFused) combine_if_last<T, dim>(shared, a, item);
 }
 
-template <class T, int dim, bool kFused, int kBox>
+template <class T, int dim, bool kFused>
 int launch_tma(const GpuArguments& a, cudaStream_t stream) {
   const auto& maps = *static_cast<const TmaMaps*>(a.state);
   const dim3 blocks(a.chunks, mma_items(a));
   constexpr std::size_t kShared = sizeof(TmaShared<T, dim>);
-  tma_kernel<T, dim, kFused, kBox><<<blocks, kTmaThreads, kShared, stream>>>(maps.k, maps.v, a);
+  tma_kernel<T, dim, kFused><<<blocks, kTmaThreads, kShared, stream>>>(maps.k, maps.v, a);
   CUDA_CHECK_LAUNCH("tma attention");
   if constexpr (!kFused) combine<dim>(a, stream);
   return kFused ? 1 : 2;
 }
 
 /// Maps for K and V, rows as they lie in the pool. Throws Unsupported where 32-bit coordinates end.
-template <bool kFused, int kBox>
+template <bool kFused>
 std::shared_ptr<void> open_tma(const GpuArguments& a, cuda::Type type, std::int64_t rows,
                                std::int64_t head_dim) {
   if (rows > std::numeric_limits<int>::max())
@@ -225,8 +223,8 @@ std::shared_ptr<void> open_tma(const GpuArguments& a, cuda::Type type, std::int6
   const auto allow = [](auto element) {
     using T = decltype(element);
     if constexpr (sizeof(T) == 2)
-      cuda::allow_shared(tma_kernel<T, 64, kFused, kBox>, sizeof(TmaShared<T, 64>));
-    cuda::allow_shared(tma_kernel<T, 128, kFused, kBox>, sizeof(TmaShared<T, 128>));
+      cuda::allow_shared(tma_kernel<T, 64, kFused>, sizeof(TmaShared<T, 64>));
+    cuda::allow_shared(tma_kernel<T, 128, kFused>, sizeof(TmaShared<T, 128>));
   };
   allow(bf16{});
   allow(__half{});
@@ -240,24 +238,24 @@ std::shared_ptr<void> open_tma(const GpuArguments& a, cuda::Type type, std::int6
                              .batch = 1,
                              .pitch = head_dim,
                              .stride = rows * head_dim},
-                            kBox);
+                            kMmaTokens);
   };
   return std::make_shared<TmaMaps>(TmaMaps{map(a.k), map(a.v)});
 }
 
 /// Rows of 64 bytes are half a period of the swizzle: heads of 64 in 8 bits are left to v4.
-template <bool kFused, int kBox = kMmaTokens>
+template <bool kFused>
 constexpr GpuKernel tma_variant() {
-  return {.bf16 = {launch_tma<bf16, 64, kFused, kBox>, launch_tma<bf16, 128, kFused, kBox>},
-          .f16 = {launch_tma<__half, 64, kFused, kBox>, launch_tma<__half, 128, kFused, kBox>},
-          .e4m3 = {nullptr, launch_tma<__nv_fp8_e4m3, 128, kFused, kBox>},
-          .s8 = {nullptr, launch_tma<std::int8_t, 128, kFused, kBox>},
+  return {.bf16 = {launch_tma<bf16, 64, kFused>, launch_tma<bf16, 128, kFused>},
+          .f16 = {launch_tma<__half, 64, kFused>, launch_tma<__half, 128, kFused>},
+          .e4m3 = {nullptr, launch_tma<__nv_fp8_e4m3, 128, kFused>},
+          .s8 = {nullptr, launch_tma<std::int8_t, 128, kFused>},
           .splits = true,
           .pieces_per_sm = 1,
           .shared_heads = [](int) { return kMmaHeads; },
           .tensor_cores = true,
-          .page_grain = kBox,
-          .open = open_tma<kFused, kBox>};
+          .page_grain = kMmaTokens,
+          .open = open_tma<kFused>};
 }
 
 }  // namespace kernels::attention

@@ -37,7 +37,7 @@ RULES = {
     "stream_sm80_shared": {"": {r"LDS\.128": 2}},
     "chase_sm80_plain": {"": {r"LDG\.E\.64": 16}},
     "chase_sm80_shared": {"": {r"LDS": 16}},
-    "fma_peak_sm80_cuda_core": {"fma_chainsId": {r"DFMA": 128}, "fma_chainsIf": {r"FFMA": 384},
+    "fma_peak_sm80_cuda_core": {"fma_chainsId": {r"DFMA": 256}, "fma_chainsIf": {r"FFMA": 384},
                                 "pair_chainsI6__half": {r"HFMA2": 384},
                                 "pair_chainsI.*bf16": {r"HFMA2\.BF16_V2": 384}},
     "fma_peak_sm80_mma": {"Bf16": {r"HMMA\.16816\.F32\.BF16": 32}, "F16": {r"HMMA\.16816\.F32$": 32},
