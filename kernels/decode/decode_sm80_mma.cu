@@ -108,7 +108,7 @@ void gate(const float* both, std::int64_t rows, std::int64_t n, bf16* out, cudaS
 
 }  // namespace
 
-extern const GpuKernel sm80_mma = {.matmul = "sm80_splitk",
+extern const GpuKernel sm80_mma = {.matmul = "sm80_skinny",
                                    .attention_bf16 = "sm80_v4_mma",
                                    .attention_s8 = "sm80_v4_mma",
                                    .glue = {.add_normalise = add_normalise,

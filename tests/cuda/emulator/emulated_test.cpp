@@ -404,9 +404,9 @@ TEST(DecodeStep, IsTheSumOfItsParts) {
     }
   }
   EXPECT_EQ(names,
-            "qkv=matmul/sm80_splitk/mma attention=attention/sm80_v4_mma/mma "
-            "out=matmul/sm80_splitk/mma mlp_up=matmul/sm80_splitk/mma "
-            "mlp_down=matmul/sm80_splitk/mma head=matmul/sm80_splitk/mma glue=glue//cuda-core ");
+            "qkv=matmul/sm80_skinny/mma attention=attention/sm80_v4_mma/mma "
+            "out=matmul/sm80_skinny/mma mlp_up=matmul/sm80_skinny/mma "
+            "mlp_down=matmul/sm80_skinny/mma head=matmul/sm80_skinny/mma glue=glue//cuda-core ");
   EXPECT_DOUBLE_EQ(flops, problem->cost().flops);
   EXPECT_DOUBLE_EQ(bytes, problem->cost().bytes);
   EXPECT_DOUBLE_EQ(l2, problem->traffic().l2);
