@@ -75,7 +75,7 @@ class GpuPeak final : public cuda::GpuProblem {
     return {chain_.flops_per_iteration * static_cast<double>(kGpuIterations) * blocks_, 0};
   }
   LevelBytes traffic() const override { return {}; }
-  double working_set_bytes() const override { return 0; }
+  double working_set_bytes() const override { return kUnknown; }
   std::pair<std::string, std::string> exec_unit() const override {
     return {exec_unit_, case_.dtype};
   }

@@ -34,7 +34,7 @@ class GpuLaunches final : public cuda::GpuProblem {
 
   Cost cost() const override { return {}; }
   LevelBytes traffic() const override { return {}; }
-  double working_set_bytes() const override { return 0; }
+  double working_set_bytes() const override { return kUnknown; }
   std::pair<std::string, std::string> exec_unit() const override { return {"cuda-core", "u64"}; }
 
  private:

@@ -2,6 +2,7 @@
 // with made-up times, through the reader and the ceilings.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "bench/counters.hpp"
@@ -49,8 +50,9 @@ nlohmann::json row(const Operation& operation, const char* op, const char* varia
                         {"time_unit", "s"},
                         {"label", "device=gpu;exec_unit=" + unit + ";roof_dtype=" + dtype + ";"},
                         {"flops", problem->cost().flops},
-                        {"bytes", problem->cost().bytes},
-                        {"working_set_bytes", problem->working_set_bytes()}};
+                        {"bytes", problem->cost().bytes}};
+  if (const double set = problem->working_set_bytes(); !std::isnan(set))
+    out["working_set_bytes"] = set;
   const LevelBytes levels = problem->traffic();
   if (!std::isnan(levels.l1)) out["bytes_L1"] = levels.l1;
   if (!std::isnan(levels.l2)) out["bytes_L2"] = levels.l2;
@@ -116,6 +118,10 @@ TEST(GpuRows, BecomeTheCeilingsThatTheyMeasure) {
   EXPECT_DOUBLE_EQ(measured["link sm80_pinned h2d"], 5e10);
   EXPECT_DOUBLE_EQ(measured["link sm80_pinned d2h"], 5e10);
   EXPECT_DOUBLE_EQ(measured["compute f16 fma_peak"], flops / 1e-5);
+
+  const auto file_of_table = std::filesystem::path(testing::TempDir()) / "gpu_ceilings.csv";
+  roofline::ceilings_table(ceilings.rows).write(file_of_table);
+  EXPECT_EQ(roofline::read_ceilings(file_of_table).size(), ceilings.rows.size());
 }
 
 /// Sizes of the quick suite that lie in L2, as the problems' traffic tells.
