@@ -14,6 +14,7 @@
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
 #include "roofline/machine/dtype_names.hpp"
+#include "roofline/machine/processor.hpp"
 #include "roofline/statistics.hpp"
 #include "roofline/throttle_words.hpp"
 
@@ -273,8 +274,11 @@ class Reader {
     }
     const auto caches = context_caches(context);
     gpu_sms_ = context_gpu_sms(context);
-    const json machine = context.value("machine", json());
-    if (machine.is_string() && data_.machine.empty()) data_.machine = machine.get<std::string>();
+    const json name = context.value("machine", json());
+    if (name.is_string() && data_.machine.empty()) data_.machine = name.get<std::string>();
+    const json gpu = context.value("gpu", json());
+    if (gpu.is_string() && data_.gpu.empty())
+      data_.gpu = machine::plain_name(gpu.get<std::string>());
     std::size_t samples = 0, aggregates = 0;
     in_file_.clear();
     for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -82,6 +82,7 @@ struct SkippedRow {
 
 struct BenchData {
   std::string machine;  ///< from the context; empty for a user's own file
+  std::string gpu;      ///< the same of its GPU
   std::vector<Benchmark> benchmarks;
   std::vector<SkippedRow> skipped;  ///< rows that carry an error instead of a time
 };

@@ -40,8 +40,9 @@ int analyze(Options options) {
   const auto points = overlay(data.benchmarks, ceilings);
   std::string machine = data.machine;
   if (options.chip.empty() && !ceilings.empty() && !ceilings.front().machine.empty()) {
-    if (!machine.empty() && machine != ceilings.front().machine) {
-      fmt::print(stderr, "roofline: the benchmarks ran on {}, the ceilings are of {}\n", machine,
+    const std::string& here = ceilings.front().device == "gpu" ? data.gpu : data.machine;
+    if (!here.empty() && here != ceilings.front().machine) {
+      fmt::print(stderr, "roofline: the benchmarks ran on {}, the ceilings are of {}\n", here,
                  ceilings.front().machine);
     }
     machine = ceilings.front().machine;

@@ -40,6 +40,14 @@ Benchmark only(const std::string& text, const RowDefaults& defaults = kCpuF32) {
   return data.benchmarks.at(0);
 }
 
+TEST(BenchJson, TellsOnWhichMachineAndGpuItRan) {
+  const BenchData data = parse_bench_json(
+      R"({"context": {"machine": "some-cpu-16c", "gpu": "NVIDIA H200"}, "benchmarks": []})",
+      "x.json", {});
+  EXPECT_EQ(data.machine, "some-cpu-16c");
+  EXPECT_EQ(data.gpu, "nvidia-h200") << "as ceilings.csv has it";
+}
+
 TEST(BenchJson, OurOwnName) {
   const Benchmark b = only(
       file(row(R"("label": "device=gpu;exec_unit=wgmma;roof_dtype=bf16;library=cuBLASLt 13;", )"
