@@ -320,7 +320,7 @@ class Results:
     """What a folder holds; `notes` says in words what it does not."""
 
     machine: str
-    title: str  # the CPU's model where machine.json tells it, else the machine's name
+    title: str  # the model of what was measured where machine.json tells it, else the machine's name
     date: str
     ceilings: list
     rows: list
@@ -354,6 +354,25 @@ def _cpu_title(path):
     return title
 
 
+def _gpu_title(path, machine):
+    """The name of the GPU whose rows' machine this is: 'NVIDIA H200'."""
+    facts = json_file(path)
+    gpu = facts.get("gpu") if isinstance(facts, dict) else None
+    devices = gpu.get("devices") if isinstance(gpu, dict) else None
+    for device in devices if isinstance(devices, list) else []:
+        name = str(device.get("name") or "") if isinstance(device, dict) else ""
+        if re.sub("[^a-z0-9]+", "-", name.lower()).strip("-") == machine != "":
+            return name
+    return ""
+
+
+def _title(path, rows):
+    """Of the CPU, or of the GPU where nothing else was measured."""
+    if rows and all(row.device == "gpu" for row in rows):
+        return _gpu_title(path, rows[0].machine)
+    return _cpu_title(path)
+
+
 def results(folder):
     """Reads a results folder. A missing file is a note; a broken one is a BadTable."""
     folder = Path(folder)
@@ -370,7 +389,7 @@ def results(folder):
     date = re.search(r"\d{4}-\d{2}-\d{2}", folder.resolve().name)
     return Results(
         machine=machine,
-        title=_cpu_title(folder / "machine.json") or machine,
+        title=_title(folder / "machine.json", everything) or machine,
         date=date.group() if date else "",
         ceilings=tables["ceilings"],
         rows=tables["roofline"],

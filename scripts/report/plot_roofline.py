@@ -239,7 +239,8 @@ class _Panel:
         texts = [f"{self._fit(name, room)}\n{rate}" for _, name, rate, _ in labels]
         gap = max(self._text_size(text, SMALL)[1] for text in texts) + 3
         to_axes = self.axes.transAxes.inverted()
-        for height, at, text, label in zip(heights, style.spread(heights, gap), texts, labels):
+        places = style.spread(heights, gap, self.axes.figure.bbox.y1 - gap / 2 - 3)
+        for height, at, text, label in zip(heights, places, texts, labels):
             color = style.dtype_color(label[-1].dtype, self.known) if label[-1] else "#444444"
             corners = to_axes.transform([(right + 2, height), (right + 9, at), (right + 12, at)])
             self.axes.plot(

@@ -30,7 +30,8 @@ def _panels(results):
 
 
 def _title(device, resource, threads):
-    count = "" if threads is None else f", {threads:g} thread{'s' if threads != 1 else ''}"
+    whole = threads is None or device == "gpu"
+    count = "" if whole else f", {threads:g} thread{'s' if threads != 1 else ''}"
     return style.shorten(f"{device} {resource}{count}", 60)
 
 
@@ -125,5 +126,6 @@ def draw(results):
             label=i,
         )
         _draw(axes, *panel, known, (min(sizes), max(sizes)))
-    axes.set_xlabel("working set per thread", fontsize=8.5)
+    each = " per thread" if any(device == "cpu" for device, *_ in panels) else ""
+    axes.set_xlabel(f"working set{each}", fontsize=8.5)
     return figure

@@ -135,7 +135,8 @@ def sweep_threads(results, device, resource):
 
 
 def sweeps(results, device, resource, threads):
-    """{operation: rows by size} of the fastest variant and dtype of each operation."""
+    """{operation: rows by size} of the fastest variant and dtype of each operation; one that has a
+    single size, as a GPU's probe of L1, only where no other has more."""
     curves = {}
     for row in results.sweep:
         if (row.device, row.resource, row.threads) == (device, resource, threads) and row.measured:
@@ -143,6 +144,6 @@ def sweeps(results, device, resource, threads):
     fastest = {}
     for operation, variants in curves.items():
         rate = lambda rows: max(r.measured for r in rows) * (-1 if resource == "latency" else 1)
-        best = max(variants.values(), key=rate)
+        best = max(variants.values(), key=lambda rows: (len(rows) > 1, rate(rows)))
         fastest[operation] = sorted(best, key=lambda row: row.size_bytes)
     return fastest

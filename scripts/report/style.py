@@ -114,8 +114,8 @@ def size_tick(value, _position=None):
     return f"{value:g} B"
 
 
-def spread(positions, gap):
-    """Moves sorted positions apart to at least `gap`, as little as possible.
+def spread(positions, gap, highest=math.inf):
+    """Moves sorted positions apart to at least `gap` and to `highest` at most, as little as possible.
 
     Neighbours that are too close form a block around the mean of where its members wanted to be;
     blocks that then touch are merged.
@@ -131,9 +131,10 @@ def spread(positions, gap):
             # Each member's wish for the block's centre, were it alone to decide.
             wishes = [p - (i - (len(members) - 1) / 2) * gap for i, p in enumerate(members)]
             blocks[-2:] = [[members, sum(wishes) / len(wishes)]]
-    return [
+    apart = [
         at + (i - (len(members) - 1) / 2) * gap for members, at in blocks for i in range(len(members))
     ]
+    return [min(at, highest - i * gap) for i, at in zip(range(len(apart) - 1, -1, -1), apart)]
 
 
 class Placer:

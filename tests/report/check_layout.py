@@ -128,6 +128,7 @@ class Style(unittest.TestCase):
         # 0 and 1 push each other to -4.5 and 5.5; 14 then is too close and joins them.
         self.assertEqual(style.spread([0, 1, 14], 10), [-5, 5, 15])
         self.assertEqual(style.spread([], 10), [])
+        self.assertEqual(style.spread([0, 90, 100, 100], 10, 100), [0, 80, 90, 100])
 
     def test_turned_boxes(self):
         square = style.box(0, 0, 2, 2, 0)
