@@ -106,9 +106,9 @@ struct Tf32 : ByMma<Tf32, 4, 4> {
     ptx::mma_tf32(d, a, b);
   }
 };
-/// Both operands become fp16 in registers, exactly, and their sums are whole fp32; Hopper has no
-/// faster mma.sync in fp8 either. Bytes 0, 1 and 2, 3 of a word take the places of 2q, 2q + 1 and
-/// 2q + 8, 2q + 9 in both operands.
+/// Both operands become fp16 in registers, exactly, and their sums are whole fp32, for which
+/// mma.sync in fp8 would be no faster where the weights' bytes bind. Bytes 0, 1 and 2, 3 of a word
+/// take the places of 2q, 2q + 1 and 2q + 8, 2q + 9 in both operands.
 struct E4m3 : ByMma<E4m3, 1, 1> {
   using Accumulator = float;
   static __device__ __forceinline__ void mma(float (&d)[4], const std::uint32_t (&a)[4],
