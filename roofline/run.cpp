@@ -653,11 +653,12 @@ int run(const RunOptions& options) {
     throw BadInput(fmt::format("--device {}: nothing to measure{}", settings.device,
                                plan.skipped.empty() ? "" : ": " + plan.skipped.front().reason));
   }
+  const CeilingContext context = context_of(machine, settings.gpu);
   if (fresh) {
     json facts = machine.facts;
     add_advertised(facts);
     folder.emplace(
-        RunFolder::create(options.out, machine.name, settings,
+        RunFolder::create(options.out, context.machine_of(device), settings,
                           facts.dump(1, ' ', false, json::error_handler_t::replace) + "\n"));
   } else {
     const fs::path file = folder->path() / "machine.json";
@@ -673,7 +674,6 @@ int run(const RunOptions& options) {
   fmt::print(stderr, "results: {}\n", folder->path().string());
   print_skipped(plan.skipped);
 
-  const CeilingContext context = context_of(machine, settings.gpu);
   bool complete = false;
   {
     const Room room = {static_cast<double>(machine.memory_limit_bytes),

@@ -60,6 +60,7 @@ run 'a slice' 0 'skipped 1 benchmark: sees MIG-12ab' --gpu MIG-12ab
 export FAKE_GPU='' FAKE_NVML_COUNT=1
 no='CUPTI: cuptiRangeProfilerEnable: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES'
 FAKE_COUNTERS=$no run 'no permission' 0 "GPU counters left out: $no" --device gpu --full
+[ -d out/nvidia-h100-80gb-hbm3 ] || { echo 'FAILED: the folder has not the name of the GPU'; failed=1; }
 # counted NAME COUNT: so many rows by counters are in roofline.csv.
 counted() {
   local rows
