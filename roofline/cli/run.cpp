@@ -30,7 +30,7 @@ void add_run(CLI::App& app, int& exit_code) {
   options->out = "results";
   auto* quick = command->add_flag_function(
       "--quick", [options](std::int64_t) { options->settings.full = false; },
-      "Two to four minutes, with a GPU an estimated four to five (default)");
+      "Two to four minutes, a GPU adds some five (default)");
   auto* full = command->add_flag("--full", options->settings.full, "Every case, tighter intervals")
                    ->excludes(quick);
   auto* out = command->add_option("--out", options->out, "Root of results folders (results)");
