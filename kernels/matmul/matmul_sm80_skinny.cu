@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/device.hpp"
 #include "kernels/cuda/memory.hpp"
 #include "kernels/matmul/few_rows.cuh"
 #include "kernels/matmul/few_rows_mma.cuh"
@@ -249,12 +250,9 @@ std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
     return by_few_rows(a.m, [&]<int kRows>() -> std::shared_ptr<void> {
       constexpr int kBlocks = FewRowsWeights<Type, kRows>::kBlocks;
       allow_shared(skinny_kernel<Type, kRows>, sizeof(Shared<Type, kRows>), kBlocks);
-      int device = 0, sms = 0;
-      CUDA_CHECK(cudaGetDevice(&device));
-      CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
       auto state = std::make_shared<State>();
       const Split& w = state->split = cut<FewRowsWeights<Type, kRows>>(
-          a, [&](int splits) { return std::max(1, kBlocks * sms / splits); });
+          a, [&](int splits) { return std::max(1, kBlocks * cuda::device().sms / splits); });
       const std::int64_t tiles = w.tiles * a.batch;
       const std::int64_t bytes =
           tiles * w.splits * a.m * w.column_warps * FewRowsWeights<Type, kRows>::kWarpColumns * 4;

@@ -185,7 +185,7 @@ struct Product {
   /// where they are no more than a sixteenth larger.
   static Shares cut(const GpuArguments& a) {
     const FewLine line = few_line<Type, Shape>(a);
-    const int sms = multiprocessors(), all = line.tiles * static_cast<int>(a.batch);
+    const int sms = cuda::device().sms, all = line.tiles * static_cast<int>(a.batch);
     const int parts = std::clamp(line.steps / kLeastSteps, 1, kMostParts);
     const auto most = static_cast<int>(std::min<std::int64_t>(sms, std::int64_t{all} * parts));
     const auto longest = [&](int blocks) { return (all * line.steps + blocks - 1) / blocks; };

@@ -109,7 +109,7 @@ struct Product {
     const std::int64_t all = best.line.tiles * a.batch;
     std::int64_t least = 0;
     for (int splits = 1; splits <= std::min(kMostSplits, best.line.steps); ++splits) {
-      const int fit = splits == 1 ? multiprocessors()
+      const int fit = splits == 1 ? cuda::device().sms
                                   : clusters_that_fit(kKernel, splits, kFewThreads, kShared);
       const int clusters = std::max(fit, 1);
       const std::int64_t turns = (all + clusters - 1) / clusters;

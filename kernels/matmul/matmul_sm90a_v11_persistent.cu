@@ -78,7 +78,7 @@ std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
   const TileGrid grid{tiles(a.m, kTileM), tiles(a.n, kTileN), static_cast<int>(a.batch)};
   return std::make_shared<State>(
       State{make_maps<Bf16>(a, types.x), grid,
-            static_cast<int>(std::min<std::int64_t>(multiprocessors(), grid.count()))});
+            static_cast<int>(std::min<std::int64_t>(cuda::device().sms, grid.count()))});
 }
 
 void launch(const GpuArguments& a, cudaStream_t stream) {

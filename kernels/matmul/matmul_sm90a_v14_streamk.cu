@@ -89,7 +89,7 @@ std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
   allow_shared(streamk_kernel<Type, Out>, sizeof(Shared<Type>));
   const TileGrid grid{tiles(a.m, kTileM), tiles(a.n, kTileN<Type>), static_cast<int>(a.batch)};
   const StreamK work =
-      stream_k(grid.count(), tiles(a.k, kStep<Type>), multiprocessors(), kPartSteps);
+      stream_k(grid.count(), tiles(a.k, kStep<Type>), cuda::device().sms, kPartSteps);
   return std::make_shared<State>(
       State{make_maps<Type>(a, types.x), z_target(a, types.z), grid,
             stream_k_state(work, kConsumers, kConsumers * sizeof(PartOf<Type>))});

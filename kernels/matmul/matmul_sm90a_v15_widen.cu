@@ -143,7 +143,7 @@ std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
   const Maps maps{
       cuda::tensor_map({types.x, a.x, a.k, a.m, a.batch, a.x_pitch, a.x_stride}, kRows),
       cuda::tensor_map({types.y, a.y, a.k, a.n, a.batch, a.y_pitch, a.y_stride}, kColumns)};
-  const StreamK work = stream_k(grid.count(), tiles(a.k, kDepth), multiprocessors(), kPartSteps);
+  const StreamK work = stream_k(grid.count(), tiles(a.k, kDepth), cuda::device().sms, kPartSteps);
   return std::make_shared<State>(
       State{maps, grid, stream_k_state(work, kConsumers, kConsumers * sizeof(Sums))});
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/device.hpp"
 #include "kernels/cuda/memory.hpp"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/shared_memory.hpp"
@@ -205,15 +206,12 @@ void allow_shared_of() {
 }
 
 inline std::shared_ptr<void> open_parts(const GpuArguments& a, const GpuTypes& types) {
-  int device = 0, sms = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
   const std::int64_t columns = columns_of_tiles(a) * a.batch;
   const std::int64_t step = kStepBytes / cuda::size_of(types.y);
   const std::int64_t most = (a.k + step - 1) / step / kLeastSteps;
   auto parts = std::make_shared<Parts>();
-  parts->splits = static_cast<int>(
-      std::max<std::int64_t>(1, std::min<std::int64_t>(kBlocksPerSm * sms / columns, most)));
+  parts->splits = static_cast<int>(std::max<std::int64_t>(
+      1, std::min<std::int64_t>(kBlocksPerSm * cuda::device().sms / columns, most)));
   const std::int64_t bytes = columns * parts->splits * rows_of(a) * kColumns * 4;
   parts->bytes = parts->splits > 1 ? static_cast<double>(bytes) : 0;
   parts->sums = cuda::allocate(bytes);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "kernels/cuda/device.hpp"
 #include "kernels/cuda/ring.cuh"
 #include "kernels/cuda/shared_memory.hpp"
 #include "kernels/cuda/tensor_map.hpp"
@@ -163,14 +164,6 @@ Maps make_maps(const GpuArguments& a, cuda::Type type, int x_rows = kTileM, int 
   return {cuda::tensor_map(x, x_rows), cuda::tensor_map(y, y_rows)};
 }
 
-/// SMs of the current device.
-inline int multiprocessors() {
-  int device = 0, count = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return count;
-}
-
 /// The settings of a launch of `clusters` clusters of `cluster` blocks along x. Holds what `config`
 /// points to: not to be copied.
 struct ClusterLaunch {
@@ -195,7 +188,7 @@ struct ClusterLaunch {
 /// over.
 template <class Kernel>
 int clusters_that_fit(Kernel* kernel, int cluster, int threads, std::size_t shared) {
-  const ClusterLaunch launch(multiprocessors() / cluster, cluster, threads, shared, nullptr);
+  const ClusterLaunch launch(cuda::device().sms / cluster, cluster, threads, shared, nullptr);
   int count = 0;
   CUDA_CHECK(cudaOccupancyMaxActiveClusters(&count, kernel, &launch.config));
   return count;
