@@ -31,7 +31,6 @@ template <class Type, class Out>
 __global__ void __launch_bounds__(kThreads, 1)
     store_kernel(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap y,
                  const __grid_constant__ ZTarget z, int steps, TileGrid pairs) {
-  constexpr int kN = kTileN<Type>;
   auto& shared = ptx::dynamic_shared<TileShared<Type>>();
   const int t = threadIdx.x;
   const int rank = static_cast<int>(ptx::cluster_rank());
@@ -50,9 +49,9 @@ __global__ void __launch_bounds__(kThreads, 1)
           auto& stage = shared.stages[at.stage];
           const int k = s * kStep<Type>;
           ptx::mbarrier_wait(shared.empty[at.stage], at.parity ^ 1);
-          ptx::mbarrier_arrive_expect(full, kStageBytes<kN>);
+          ptx::mbarrier_arrive_expect(full, kStageBytes<kTileN>);
           load_x(stage, x, (kCluster * pair.m + rank) * kTileM, k, pair.batch, full);
-          load_y_half<Type>(stage, y, rank, pair.n * kN, k, pair.batch, full);
+          load_y_half<Type>(stage, y, rank, pair.n * kTileN, k, pair.batch, full);
         }
       }
     __syncwarp();
@@ -66,13 +65,13 @@ __global__ void __launch_bounds__(kThreads, 1)
     const TileAt pair = tile_at<kGroup>(pairs, i);
     // Not in the loop's head: ptxas gives such a loop 178 registers, and spills.
     if (pair.batch >= pairs.batch) break;
-    typename Type::Accumulator d[kN / 2];
+    typename Type::Accumulator d[kTileN / 2];
     multiply_steps(d, shared, at, steps, group, [&](int stage) {
       // The first two threads each tell one block.
       if (in_group < kCluster) ptx::mbarrier_arrive_at(shared.empty[stage], in_group);
     });
     store_by_tma<Out>(d, shared.out[group], z, (kCluster * pair.m + rank) * kTileM + 64 * group,
-                      pair.n * kN, pair.batch, 1 + group, in_group == 0);
+                      pair.n * kTileN, pair.batch, 1 + group, in_group == 0);
   }
   if (in_group == 0) ptx::store_wait();
   __syncwarp();
@@ -83,7 +82,7 @@ template <class Type, class Out>
 std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
   constexpr auto kKernel = store_kernel<Type, Out>;
   allow_shared(kKernel, sizeof(TileShared<Type>));
-  const TileGrid pairs{tiles(a.m, kCluster * kTileM), tiles(a.n, kTileN<Type>),
+  const TileGrid pairs{tiles(a.m, kCluster * kTileM), tiles(a.n, kTileN),
                        static_cast<int>(a.batch)};
   const int fit = clusters_that_fit(kKernel, kCluster, kThreads, sizeof(TileShared<Type>));
   return std::make_shared<State>(
@@ -107,10 +106,10 @@ void launch(const GpuArguments& a, cudaStream_t stream) {
 
 template <class Type>
 constexpr GpuTiles kTiles = {.block_m = kTileM,
-                             .block_n = kTileN<Type>,
+                             .block_n = kTileN,
                              .block_k = kStep<Type>,
                              .warp_m = 64,
-                             .warp_n = kTileN<Type>,
+                             .warp_n = kTileN,
                              .cluster_m = kCluster};
 
 }  // namespace

@@ -32,14 +32,13 @@ struct State {
 };
 
 template <class Type>
-using PartOf = Part<typename Type::Accumulator, kTileN<Type> / 2>;
+using PartOf = Part<typename Type::Accumulator, kTileN / 2>;
 
 template <class Type, class Out>
 __global__ void __launch_bounds__(kThreads, 1)
     streamk_kernel(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap y,
                    const __grid_constant__ ZTarget z, TileGrid grid, StreamK work,
                    PartOf<Type>* sums, unsigned* finished) {
-  constexpr int kN = kTileN<Type>;
   auto& shared = ptx::dynamic_shared<Shared<Type>>();
   const int t = threadIdx.x;
   if (t == 0) init_ring(shared.full, shared.empty, kConsumers);
@@ -58,9 +57,9 @@ __global__ void __launch_bounds__(kThreads, 1)
         auto& stage = shared.stages[at.stage];
         const int k = s * kStep<Type>;
         ptx::mbarrier_wait(shared.empty[at.stage], at.parity ^ 1);
-        ptx::mbarrier_arrive_expect(full, kStageBytes<kN>);
+        ptx::mbarrier_arrive_expect(full, kStageBytes<kTileN>);
         load_x(stage, x, tile.m * kTileM, k, tile.batch, full);
-        load_y<Type>(stage, y, tile.n * kN, k, tile.batch, full);
+        load_y<Type>(stage, y, tile.n * kTileN, k, tile.batch, full);
       }
     }
     return;
@@ -70,7 +69,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int group = t / kWarpgroup - 1, barrier = 1 + group;
   const bool signals = t % kWarpgroup == 0;
   while (pieces.next(work, piece)) {
-    typename Type::Accumulator d[kN / 2];
+    typename Type::Accumulator d[kTileN / 2];
     multiply_steps<Type>(d, shared, at, piece.end - piece.first, group, [&](int stage) {
       if (signals) ptx::mbarrier_arrive(shared.empty[stage]);
     });
@@ -78,7 +77,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                                   shared.last[group]))
       continue;
     const TileAt tile = tile_at<kGroup>(grid, piece.tile);
-    store_by_tma<Out>(d, shared.out[group], z, tile.m * kTileM + 64 * group, tile.n * kN,
+    store_by_tma<Out>(d, shared.out[group], z, tile.m * kTileM + 64 * group, tile.n * kTileN,
                       tile.batch, barrier, signals);
   }
   if (signals) ptx::store_wait();
@@ -87,7 +86,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 template <class Type, class Out>
 std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
   allow_shared(streamk_kernel<Type, Out>, sizeof(Shared<Type>));
-  const TileGrid grid{tiles(a.m, kTileM), tiles(a.n, kTileN<Type>), static_cast<int>(a.batch)};
+  const TileGrid grid{tiles(a.m, kTileM), tiles(a.n, kTileN), static_cast<int>(a.batch)};
   const StreamK work =
       stream_k(grid.count(), tiles(a.k, kStep<Type>), cuda::device().sms, kPartSteps);
   return std::make_shared<State>(
@@ -113,11 +112,8 @@ void launch(const GpuArguments& a, cudaStream_t stream) {
 double part_bytes(const void* state) { return static_cast<const State*>(state)->parts.part_bytes; }
 
 template <class Type>
-constexpr GpuTiles kTiles = {.block_m = kTileM,
-                             .block_n = kTileN<Type>,
-                             .block_k = kStep<Type>,
-                             .warp_m = 64,
-                             .warp_n = kTileN<Type>};
+constexpr GpuTiles kTiles = {
+    .block_m = kTileM, .block_n = kTileN, .block_k = kStep<Type>, .warp_m = 64, .warp_n = kTileN};
 
 }  // namespace
 

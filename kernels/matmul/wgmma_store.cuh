@@ -10,7 +10,6 @@ namespace kernels::matmul {
 constexpr int kConsumers = 2;
 constexpr int kThreads = (1 + kConsumers) * kWarpgroup;
 
-template <class Type>
 constexpr int kTileN = 256;
 
 /// What goes out at one time: 64 rows of 128 bytes, swizzled.
@@ -80,7 +79,7 @@ struct TileShared {
   /// Three keep the tensor cores fed. The room of a fourth holds panels: a warpgroup that need not
   /// wait for its panels to leave is back at the products sooner.
   static constexpr int kStages = 3, kPanels = 5;
-  Stage<kTileN<Type>> stages[kStages];
+  Stage<kTileN> stages[kStages];
   OutPanel out[kConsumers][kPanels];
   ptx::Mbarrier full[kStages], empty[kStages];
 };
@@ -90,24 +89,23 @@ static_assert(sizeof(TileShared<Bf16>) <= 227 << 10, "a block's shared memory");
 /// of each. Promoted ones are half of the columns at a time: all would be two registers an entry,
 /// more than a thread has.
 template <class Type, int kStages, class Release>
-__device__ __forceinline__ void multiply_steps(typename Type::Accumulator (&d)[kTileN<Type> / 2],
+__device__ __forceinline__ void multiply_steps(typename Type::Accumulator (&d)[kTileN / 2],
                                                TileShared<Type>& shared, RingPosition<kStages>& at,
                                                int steps, int group, const Release& release) {
-  constexpr int kN = kTileN<Type>;
   if constexpr (kPromoted<Type>) {
-    typename Type::Accumulator products[kN / 4];
+    typename Type::Accumulator products[kTileN / 4];
 #pragma unroll
-    for (int r = 0; r < kN / 2; ++r) d[r] = 0;
+    for (int r = 0; r < kTileN / 2; ++r) d[r] = 0;
     for (int i = 0; i < steps; ++i, at.advance()) {
       ptx::mbarrier_wait(shared.full[at.stage], at.parity);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        multiply<Type>(products, shared.stages[at.stage], group, false, half * kN / 2 / kPanel);
+        multiply<Type>(products, shared.stages[at.stage], group, false, half * kTileN / 2 / kPanel);
         ptx::wgmma_wait<0>();
         ptx::pin(products);
         if (half == 1) release(at.stage);
 #pragma unroll
-        for (int r = 0; r < kN / 4; ++r) d[half * kN / 4 + r] += products[r];
+        for (int r = 0; r < kTileN / 4; ++r) d[half * kTileN / 4 + r] += products[r];
         ptx::pin(d);  // added before the next products need the registers
       }
     }
