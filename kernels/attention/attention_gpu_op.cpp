@@ -260,24 +260,16 @@ class GpuAttention final : public cuda::GpuProblem {
 
   /// One of each slot, the others copies of the first.
   void make_caches() {
-    const std::int64_t n = rows_ * shape_.head_dim, e = cuda::size_of(type_);
+    const std::int64_t bytes = rows_ * shape_.head_dim * cuda::size_of(type_);
     const std::int64_t scale_bytes = scaled() ? rows_ * std::int64_t{sizeof(float)} : 0;
-    const auto ks = cuda::allocate_many(slots_, n * e), vs = cuda::allocate_many(slots_, n * e);
-    std::vector<Memory> k_scales(slots_), v_scales(slots_);  // null: there are none
-    if (scaled()) {
-      k_scales = cuda::allocate_many(slots_, scale_bytes);
-      v_scales = cuda::allocate_many(slots_, scale_bytes);
-    }
+    const auto ks = cuda::allocate_many(slots_, bytes), vs = cuda::allocate_many(slots_, bytes),
+               k_scales = cuda::allocate_many(slots_, scale_bytes),
+               v_scales = cuda::allocate_many(slots_, scale_bytes);
     for (std::int64_t slot = 0; slot < slots_; ++slot)
       caches_of_.push_back({ks[slot], vs[slot], k_scales[slot], v_scales[slot], {}});
     fill_cache(caches_of_[0]);
-    for (std::int64_t slot = 1; slot < slots_; ++slot) {
-      cuda::copy_on_device(ks[slot], ks[0], n * e);
-      cuda::copy_on_device(vs[slot], vs[0], n * e);
-      if (!scaled()) continue;
-      cuda::copy_on_device(k_scales[slot], k_scales[0], scale_bytes);
-      cuda::copy_on_device(v_scales[slot], v_scales[0], scale_bytes);
-    }
+    for (const auto* copies : {&ks, &vs}) cuda::copy_first(*copies, bytes);
+    for (const auto* copies : {&k_scales, &v_scales}) cuda::copy_first(*copies, scale_bytes);
     CUDA_CHECK(cudaDeviceSynchronize());
   }
 

@@ -21,9 +21,10 @@ inline Memory allocate(std::size_t bytes) {
 }
 
 /// `count` stretches of `bytes`, each 256-byte aligned, out of one allocation: the driver takes
-/// seconds for hundreds. Throws Error.
+/// seconds for hundreds. Null each where `bytes` is 0. Throws Error.
 inline std::vector<Memory> allocate_many(std::size_t count, std::size_t bytes) {
   constexpr std::size_t kAlignment = 256;
+  if (bytes == 0) return std::vector<Memory>(count);
   if (count == 1) return {allocate(bytes)};
   const std::size_t step = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   const Memory whole = allocate(count * step);
@@ -33,9 +34,12 @@ inline std::vector<Memory> allocate_many(std::size_t count, std::size_t bytes) {
   return pieces;
 }
 
-/// Throws Error. The device is waited for before another stream uses `to`.
-inline void copy_on_device(const Memory& to, const Memory& from, std::size_t bytes) {
-  CUDA_CHECK(cudaMemcpy(to.get(), from.get(), bytes, cudaMemcpyDeviceToDevice));
+/// The first of allocate_many()'s to all others. Throws Error. The device must be waited for before
+/// another stream uses them.
+inline void copy_first(const std::vector<Memory>& pieces, std::size_t bytes) {
+  if (bytes == 0) return;
+  for (std::size_t i = 1; i < pieces.size(); ++i)
+    CUDA_CHECK(cudaMemcpy(pieces[i].get(), pieces[0].get(), bytes, cudaMemcpyDeviceToDevice));
 }
 
 /// The same as allocate(), all zero before any stream can reach it. Throws Error.

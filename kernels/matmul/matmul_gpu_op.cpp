@@ -124,9 +124,8 @@ class GpuMatmul final : public cuda::GpuProblem {
                        y_bytes = s.batch * elements(y_layout_) * e.y,
                        scale_bytes = s.batch * s.n * e.scale;
     const auto xs = cuda::allocate_many(slots_, x_bytes), ys = cuda::allocate_many(slots_, y_bytes),
-               zs = cuda::allocate_many(slots_, s.batch * elements(z_layout_) * e.z);
-    const auto scales = e.scale > 0 ? cuda::allocate_many(slots_, scale_bytes)
-                                    : std::vector<Memory>(slots_);  // null: there are none
+               zs = cuda::allocate_many(slots_, s.batch * elements(z_layout_) * e.z),
+               scales = cuda::allocate_many(slots_, scale_bytes);
     for (std::int64_t slot = 0; slot < slots_; ++slot)
       slot_.push_back({xs[slot], ys[slot], zs[slot], scales[slot]});
     for (std::int64_t b = 0; b < s.batch; ++b) {
@@ -136,11 +135,9 @@ class GpuMatmul final : public cuda::GpuProblem {
     if (e.scale > 0)
       cuda::fill(Type::f32, slot_[0].scales.get(), {s.batch, s.n, s.n}, kSeedScales,
                  Values::random);
-    for (std::int64_t slot = 1; slot < slots_; ++slot) {
-      cuda::copy_on_device(slot_[slot].x, slot_[0].x, x_bytes);
-      cuda::copy_on_device(slot_[slot].y, slot_[0].y, y_bytes);
-      if (e.scale > 0) cuda::copy_on_device(slot_[slot].scales, slot_[0].scales, scale_bytes);
-    }
+    cuda::copy_first(xs, x_bytes);
+    cuda::copy_first(ys, y_bytes);
+    cuda::copy_first(scales, scale_bytes);
     CUDA_CHECK(cudaDeviceSynchronize());
     if (kernel_.open == nullptr) return;
     for (std::int64_t slot = 0; slot < slots_; ++slot)
