@@ -24,7 +24,7 @@ std::int64_t launch(const GpuArguments& a, cudaStream_t stream) {
   const auto products = thrust::make_transform_iterator(
       thrust::counting_iterator<std::int64_t>(0),
       ProductAt<T>{static_cast<const T*>(a.x), static_cast<const T*>(a.y)});
-  auto* result = static_cast<Sum<T>*>(a.result);
+  auto* result = static_cast<Sum<T>*>(a.results);
   const int n = static_cast<int>(a.n);
   std::size_t bytes = 0;
   CUDA_CHECK(cub::DeviceReduce::Sum(nullptr, bytes, products, result, n, stream));

@@ -40,7 +40,7 @@ template <class T, class Dot>
 std::int64_t launch(Dot* dot, const GpuArguments& a, cudaStream_t stream) {
   use(stream);
   check(dot(handle(), static_cast<int>(a.n), static_cast<const T*>(a.x), 1,
-            static_cast<const T*>(a.y), 1, static_cast<T*>(a.result)),
+            static_cast<const T*>(a.y), 1, static_cast<T*>(a.results)),
         "cublas?dot");
   return 1;
 }

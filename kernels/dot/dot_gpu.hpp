@@ -8,13 +8,13 @@
 
 namespace kernels::dot {
 
-/// Device memory, 256-byte aligned. The result is double for f64, float for f32 and bf16, 64-bit
-/// for s8. `workspace` is kWorkspaceBytes, zero before the first call; a variant leaves it ready
-/// for the next one.
+/// Device memory, 256-byte aligned. A result is double for f64, float for f32 and bf16, 64-bit for
+/// s8. `workspace` is kWorkspaceBytes, zero before the first call; a variant leaves it ready for
+/// the next one.
 struct GpuArguments {
   const void *x, *y;
   std::int64_t n;
-  void* result;
+  void* results;  ///< [repeats]
   void* workspace;
   int sms;
   int repeats = 1;  ///< the same product so many times, one after the other; up to max_repeats

@@ -60,7 +60,7 @@ class GpuDot final : public cuda::GpuProblem {
     inputs_ = cuda::allocate_many(2 * slots_, n_ * cuda::size_of(type_));
     for (std::int64_t s = 0; s < 2 * slots_; ++s)
       cuda::fill(type_, inputs_[s].get(), {1, n_, n_}, seed(s), values_);
-    result_ = cuda::allocate(sizeof(double));
+    results_ = cuda::allocate(repeats_ * kResultBytes);
     workspace_ = cuda::allocate_zeroed(kWorkspaceBytes);
   }
 
@@ -69,7 +69,7 @@ class GpuDot final : public cuda::GpuProblem {
     for (std::int64_t i = first; i < first + count;) {
       const std::int64_t s = i % slots_;
       const int repeats = static_cast<int>(std::min<std::int64_t>(repeats_, first + count - i));
-      launches += launch_({inputs_[2 * s].get(), inputs_[2 * s + 1].get(), n_, result_.get(),
+      launches += launch_({inputs_[2 * s].get(), inputs_[2 * s + 1].get(), n_, results_.get(),
                            workspace_.get(), caches_.cores, repeats},
                           stream);
       i += repeats;
@@ -79,15 +79,18 @@ class GpuDot final : public cuda::GpuProblem {
 
   std::string verify() override {
     const std::int64_t s = slots_ - 1;
-    cuda::poison(result_.get(), sizeof(double));
+    cuda::poison(results_.get(), repeats_ * kResultBytes);
     run(s, repeats_ > 1 ? repeats_ + 1 : 1);
-    const double got = result();
     const double expected = n_ <= kHostOracle ? on_host(s)
                                               : cuda::dot_reference(type_, inputs_[2 * s].get(),
                                                                     inputs_[2 * s + 1].get(), n_);
-    if (got == expected) return {};
-    return "dot " + case_.name() + ": got " + std::to_string(got) + ", the oracle says " +
-           std::to_string(expected);
+    const auto bytes = cuda::to_host(results_.get(), repeats_ * kResultBytes);
+    const Type type = type_ == Type::bf16 ? Type::f32 : type_ == Type::s8 ? Type::s64 : type_;
+    for (int repeat = 0; repeat < repeats_; ++repeat)
+      if (const double got = cuda::load_as_double(type, bytes.data(), repeat); got != expected)
+        return "dot " + case_.name() + ": got " + std::to_string(got) + ", the oracle says " +
+               std::to_string(expected);
+    return {};
   }
 
   Cost cost() const override { return dot::cost(n_, cuda::size_of(type_)); }
@@ -104,6 +107,7 @@ class GpuDot final : public cuda::GpuProblem {
 
  private:
   static constexpr std::int64_t kHostOracle = std::int64_t{1} << 22;
+  static constexpr std::int64_t kResultBytes = 8;  ///< of the widest type
 
   static std::uint64_t seed(std::int64_t input) { return static_cast<std::uint64_t>(input) + 1; }
 
@@ -116,12 +120,6 @@ class GpuDot final : public cuda::GpuProblem {
     return sum;
   }
 
-  double result() const {
-    const auto bytes = cuda::to_host(result_.get(), sizeof(double));
-    const Type type = type_ == Type::bf16 ? Type::f32 : type_ == Type::s8 ? Type::s64 : type_;
-    return cuda::load_as_double(type, bytes.data(), 0);
-  }
-
   GpuLaunch launch_;
   std::string (*label_)();
   int repeats_;  ///< products that share a launch, all of the same copy
@@ -131,7 +129,7 @@ class GpuDot final : public cuda::GpuProblem {
   Values values_;
   std::int64_t n_, slots_ = 1;
   std::vector<Memory> inputs_;  ///< x and y of each copy
-  Memory result_, workspace_;
+  Memory results_, workspace_;
 };
 
 bool supports(const KernelInfo& info, const Case& c) {

@@ -22,9 +22,9 @@ __global__ void dot_block(const T* x, const T* y, std::int64_t n, Sum<T>* result
 
 template <class T>
 std::int64_t launch(const GpuArguments& a, cudaStream_t stream) {
-  CUDA_CHECK(cudaMemsetAsync(a.result, 0, sizeof(Sum<T>), stream));
+  CUDA_CHECK(cudaMemsetAsync(a.results, 0, sizeof(Sum<T>), stream));
   dot_block<<<static_cast<unsigned>((a.n + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
-      static_cast<const T*>(a.x), static_cast<const T*>(a.y), a.n, static_cast<Sum<T>*>(a.result));
+      static_cast<const T*>(a.x), static_cast<const T*>(a.y), a.n, static_cast<Sum<T>*>(a.results));
   CUDA_CHECK_LAUNCH("dot_block");
   return 2;
 }

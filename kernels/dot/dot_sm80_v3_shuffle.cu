@@ -26,9 +26,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 
 template <class T>
 std::int64_t launch(const GpuArguments& a, cudaStream_t stream) {
-  CUDA_CHECK(cudaMemsetAsync(a.result, 0, sizeof(Sum<T>), stream));
+  CUDA_CHECK(cudaMemsetAsync(a.results, 0, sizeof(Sum<T>), stream));
   dot_shuffle<<<a.sms * kBlocksPerSm, kThreads, 0, stream>>>(
-      static_cast<const T*>(a.x), static_cast<const T*>(a.y), a.n, static_cast<Sum<T>*>(a.result));
+      static_cast<const T*>(a.x), static_cast<const T*>(a.y), a.n, static_cast<Sum<T>*>(a.results));
   CUDA_CHECK_LAUNCH("dot_shuffle");
   return 2;
 }
