@@ -289,10 +289,11 @@ class Group {
   };
 
   /// Asks for `n` elements of a row of the next block. Tried and left: two blocks ahead (no gain to
-  /// a fifth slower; into L2 bf16 1.01 to 1.06 and fp32 0.95 to 1.0 times as fast); this block's
-  /// values during its scores (a tenth to a half slower); keys a line at a time between the loads
-  /// of a score tile (no gain to an eighth slower); blocks of 16 or 32 KB (bf16 a tenth to a third
-  /// slower on Zen 3, int8 a tenth on a Xeon with AMX).
+  /// a fifth slower; into L2 bf16 1.01 to 1.06 and fp32 0.95 to 1.0 times as fast; pages at random
+  /// on a Xeon with AMX, in two streams, bf16 with groups of 4 1.03 to 1.09, all else 0.87 to
+  /// 0.98); this block's values during its scores (a tenth to a half slower); keys a line at a time
+  /// between the loads of a score tile (no gain to an eighth slower); blocks of 16 or 32 KB (bf16 a
+  /// tenth to a third slower on Zen 3, int8 a tenth on a Xeon with AMX).
   template <int n>
   static void prefetch(const T* row) {
     for (int at = 0; at < n; at += kLine)

@@ -1,7 +1,6 @@
 // The AVX-512 engines of matmul. Of 32 registers, 28 hold the 14 x 2 tile of sums, two a group of
-// Y. Tried and left, fp32 squares on one core of Zen 4: 6 x 4 vectors, 1.00 to 1.01 times as fast,
-// with panels of Y of 128 KB 0.99 to 1.015; 8 x 3 and 9 x 3, 0.95 to 0.98, as 1024 is no multiple
-// of 48.
+// Y. Tried and left, fp32 squares on one core of Zen 4: 8 x 3 and 9 x 3, 0.95 to 0.98, as 1024 is
+// no multiple of 48; 6 x 4 (matmul_avx512_wide.cpp) with panels of Y of 128 KB, 0.99 to 1.015.
 #pragma once
 
 #include "kernels/matmul/matmul_engine.hpp"
