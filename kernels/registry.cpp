@@ -133,7 +133,7 @@ std::string missing(Need need) {
     case Need::mkl:
       return peers::missing_mkl();
     case Need::sm80:
-    case Need::sm89:
+    case Need::fp8_mma:
     case Need::sm90a:
     case Need::cublaslt:
     case Need::cublas:

@@ -26,7 +26,7 @@ enum class Need {
   onednn,
   mkl,
   sm80,
-  sm89,
+  fp8_mma,
   sm90a,
   cublaslt,
   cublas,

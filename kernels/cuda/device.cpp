@@ -97,7 +97,8 @@ std::string ptx_conflict(int major, int driver_version, int runtime_version) {
 
 bool capability_fits(Need need, int major, int minor) {
   if (need == Need::sm90a) return major == 9 && minor == 0;
-  return need == Need::sm89 ? major > 8 || (major == 8 && minor >= 9) : major >= 8;
+  if (need == Need::fp8_mma) return (major == 8 && minor >= 9) || major == 12;
+  return major >= 8;
 }
 
 const std::string& unusable() {
@@ -116,9 +117,9 @@ std::string missing(Need need) {
   if (!capability_fits(need, d.major, d.minor))
     return d.name + " has compute capability " + std::to_string(d.major) + "." +
            std::to_string(d.minor) +
-           (need == Need::sm90a  ? ", this needs 9.0"
-            : need == Need::sm89 ? ", this needs 8.9"
-                                 : ", this needs 8.0");
+           (need == Need::sm90a     ? ", this needs 9.0"
+            : need == Need::fp8_mma ? ", this needs mma.sync in fp8: 8.9 or 12.x"
+                                    : ", this needs 8.0");
   return need == Need::cublaslt ? missing_cublaslt()
          : need == Need::cublas ? missing_cublas()
          : need == Need::cudnn  ? missing_cudnn()

@@ -39,8 +39,9 @@ std::string version_conflict(int driver_version, int runtime_version);
 /// its nvcc knew, or than it got code for) needs a driver that is no older than the runtime.
 std::string ptx_conflict(int major, int driver_version, int runtime_version);
 
-/// Whether a device of capability `major`.`minor` runs what `need` names; portable code (sm80,
-/// sm89) goes on to newer chips, architecture-specific code (sm90a) runs on 9.0 only.
+/// Whether a device of capability `major`.`minor` runs what `need` names; portable code (sm80) goes
+/// on to newer chips, architecture-specific code (sm90a) runs on 9.0 only. mma.sync in fp8 is an
+/// instruction of 8.9 and 12.x: for 9.x and 10.x nvcc makes conversions and a product in fp16 of it.
 bool capability_fits(Need need, int major, int minor);
 
 }  // namespace kernels::cuda

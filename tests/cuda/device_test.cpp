@@ -51,9 +51,11 @@ TEST(CapabilityFits, PortableCodeGoesOnHopperCodeDoesNot) {
   EXPECT_FALSE(capability_fits(Need::sm80, 7, 5));
   EXPECT_TRUE(capability_fits(Need::sm80, 8, 0));
   EXPECT_TRUE(capability_fits(Need::sm80, 10, 0));
-  EXPECT_FALSE(capability_fits(Need::sm89, 8, 6));
-  EXPECT_TRUE(capability_fits(Need::sm89, 8, 9));
-  EXPECT_TRUE(capability_fits(Need::sm89, 9, 0));
+  EXPECT_FALSE(capability_fits(Need::fp8_mma, 8, 6));
+  EXPECT_TRUE(capability_fits(Need::fp8_mma, 8, 9));
+  EXPECT_FALSE(capability_fits(Need::fp8_mma, 9, 0));
+  EXPECT_FALSE(capability_fits(Need::fp8_mma, 10, 0));
+  EXPECT_TRUE(capability_fits(Need::fp8_mma, 12, 0));
   EXPECT_FALSE(capability_fits(Need::sm90a, 8, 9));
   EXPECT_TRUE(capability_fits(Need::sm90a, 9, 0));
   EXPECT_FALSE(capability_fits(Need::sm90a, 10, 0));
@@ -62,7 +64,7 @@ TEST(CapabilityFits, PortableCodeGoesOnHopperCodeDoesNot) {
 TEST(Missing, SaysTheSameForEveryNeedWithoutAGpu) {
   if (unusable().empty()) GTEST_SKIP() << "there is a GPU";
   for (const Need need :
-       {Need::sm80, Need::sm89, Need::sm90a, Need::cublaslt, Need::cublas, Need::cub, Need::cudnn})
+       {Need::sm80, Need::fp8_mma, Need::sm90a, Need::cublaslt, Need::cublas, Need::cub, Need::cudnn})
     EXPECT_EQ(cuda::missing(need), unusable());
   EXPECT_EQ(unusable().find('\n'), std::string::npos);
 }

@@ -46,7 +46,7 @@ struct Emulated {
 // Libraries have no emulation.
 #define EMULATE_sm80(op, variant) \
   {{#op, #variant, Need::sm80, Threads::one, "", &op::variant}, &op::gpu_operation},
-#define EMULATE_sm89 EMULATE_sm80
+#define EMULATE_fp8_mma EMULATE_sm80
 #define EMULATE_sm90a(op, variant) \
   {{#op, #variant, Need::sm90a, Threads::one, "", &op::variant}, &op::gpu_operation},
 #define EMULATE_cublaslt(op, variant)
