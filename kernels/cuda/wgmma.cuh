@@ -133,18 +133,23 @@ WGMMA_CHAIN(wgmma_m64n256k32_e4m3, wgmma_e4m3, float)
 WGMMA_CHAIN(wgmma_m64n256k32_s8, wgmma_s8, int)
 #undef WGMMA_CHAIN
 
-/// A in registers, which must not change until the product was waited for: element pair i of row R
-/// (+ 8 for odd i) at k 2 (t % 4) (+ 8 from i = 2 on), R = 16 (t / 32) + (t % 32) / 4. K is
-/// contiguous in B.
-PTX_INLINE void wgmma_bf16_a_registers(float (&d)[64], const std::uint32_t (&a)[4], std::uint64_t b,
-                                       int accumulate) {
-  asm volatile(
-      "{.reg .pred p; setp.ne.b32 p, %69, 0; "
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" REGISTERS_64
-      "}, {%64, %65, %66, %67}, %68, p, 1, 1, 0;}"
-      : OUT_64("+f")
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
-}
+// A in registers, 32 bytes of K, which must not change until the product was waited for: register i
+// has 4 bytes of row R (+ 8 for odd i) from byte 4 (t % 4) on (+ 16 from i = 2 on), R = 16 (t / 32)
+// + (t % 32) / 4. K is contiguous in B.
+#define WGMMA_A_REGISTERS(name, n, count, a0, a1, a2, a3, b_at, p_at, types, scales)      \
+  PTX_INLINE void name(float(&d)[count], const std::uint32_t(&a)[4], std::uint64_t b,     \
+                       int accumulate) {                                                  \
+    asm volatile("{.reg .pred p; setp.ne.b32 p, " p_at                                    \
+                 ", 0; wgmma.mma_async.sync.aligned.m64n" #n types " {" REGISTERS_##count \
+                 "}, {" a0 ", " a1 ", " a2 ", " a3 "}, " b_at ", p" scales ";}"           \
+                 : OUT_##count("+f")                                                      \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));  \
+  }
+WGMMA_A_REGISTERS(wgmma_bf16_a_registers, 128, 64, "%64", "%65", "%66", "%67", "%68", "%69",
+                  "k16.f32.bf16.bf16", ", 1, 1, 0")
+WGMMA_A_REGISTERS(wgmma_e4m3_a_registers, 64, 32, "%32", "%33", "%34", "%35", "%36", "%37",
+                  "k32.f32.e4m3.e4m3", ", 1, 1")
+#undef WGMMA_A_REGISTERS
 /// Keeps A's registers as they are up to here.
 template <int N>
 PTX_INLINE void pin(std::uint32_t (&a)[N][4]) {

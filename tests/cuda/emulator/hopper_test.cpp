@@ -2,6 +2,7 @@
 // that passes in an emulator that forgives everything proves nothing.
 #include "hopper.hpp"
 
+#include <cuda_fp8.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -283,6 +284,48 @@ TEST(Wgmma, FindsMissingFencesWaitsAndTilesGivenBackEarly) {
                        ptx::wgmma_wait<0>();
                      }),
             "wgmma: operand outside shared memory");
+}
+
+/// A [64][32] and B [64][32] in e4m3, A by way of ldmatrix; how many entries were wrong.
+int product_from_registers(bool overwrites) {
+  int wrong = 0;
+  const auto kernel = [&] {
+    auto& s = ptx::dynamic_shared<Shared>();
+    const int t = threadIdx.x, lane = t % 32;
+    const auto put = [](unsigned char* tile, int row, int k, float v) {
+      const __nv_fp8_e4m3 e(v);
+      std::memcpy(tile + ptx::swizzle_128(row * 128 + k), &e, 1);
+    };
+    for (int k = 0; t < 64 && k < 32; ++k) {
+      put(s.tile, t, k, a_at(t, k));
+      put(s.other, t, k, b_at(k, t));
+    }
+    __syncthreads();
+    std::uint32_t a[4];
+    ptx::load_matrix_x4(
+        a, s.tile + ptx::swizzle_128((16 * (t / 32) + lane % 16) * 128 + 16 * (lane / 16)));
+    float d[32];
+    ptx::wgmma_fence();
+    ptx::wgmma_e4m3_a_registers(d, a, ptx::descriptor_k_major_128(ptx::shared_address(s.other)), 0);
+    ptx::wgmma_commit();
+    if (overwrites) a[3] ^= 0x80;
+    __syncthreads();
+    ptx::wgmma_wait<0>();
+    for (int r = 0; r < 32; ++r) {
+      const int row = 16 * (t / 32) + lane / 4 + 8 * (r / 2 % 2);
+      const int column = 8 * (r / 4) + 2 * (lane % 4) + r % 2;
+      float want = 0;
+      for (int k = 0; k < 32; ++k) want += a_at(row, k) * b_at(k, column);
+      wrong += d[r] != want;
+    }
+  };
+  EXPECT_EQ(fault_of(128, kernel), "none");
+  return wrong;
+}
+
+TEST(Wgmma, ReadsTheFirstOperandFromRegistersUntilTheWait) {
+  EXPECT_EQ(product_from_registers(false), 0);
+  EXPECT_GT(product_from_registers(true), 0);
 }
 
 TEST(SetRegisters, RefusesMoreThanAnSmHas) {

@@ -62,6 +62,10 @@ inline void wgmma_bf16_a_registers(float (&d)[64], const std::uint32_t (&a)[4], 
                                    int accumulate) {
   emulation::wgmma(emulation::Element::bf16, 128, d, {}, a, {b, false}, accumulate != 0);
 }
+inline void wgmma_e4m3_a_registers(float (&d)[32], const std::uint32_t (&a)[4], std::uint64_t b,
+                                   int accumulate) {
+  emulation::wgmma(emulation::Element::e4m3, 64, d, {}, a, {b, false}, accumulate != 0);
+}
 template <int N>
 void pin(std::uint32_t (&)[N][4]) {}
 
