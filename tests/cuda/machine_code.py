@@ -78,6 +78,8 @@ RULES = {
                                  "Bf16|F16|Tf32": {r"HGMMA": 4}, "2S8E": {r"IGMMA": 4},
                                  "E4m3": {r"QGMMA": 4}},
     "matmul_sm90a_v15_widen": {"": {**RING, r"HGMMA": 8, r"HFMA2\.BF16_V2": 32, r"ATOMG\.E\.INC": 1}},
+    "matmul_sm90a_v16_quarters": {"": {**RING, r"UTMALDG\.3D\.MULTICAST": 1, r"UTMASTG": 1, r"QGMMA": 16,
+                                       r"LDSM\.16\.M88\.4": 4, r"FADD": 128}},
     "matmul_sm90a_skinny": {"": {**FEW_WGMMA, r"ATOMG\.E\.INC": 1, LOADS_16: 16}, **BY_TYPE},
     "matmul_sm90a_skinny_cluster": {"": {**FEW_WGMMA, r"UCGABAR_ARV": 2, r"LD\.E\.128": 8}, **BY_TYPE},
     "attention_sm80_v2_split": {"split_kernel": {r"LDG\.E\.NA\.128": 8}},

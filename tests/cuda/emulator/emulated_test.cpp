@@ -173,6 +173,11 @@ void hopper_without_last_step(const matmul::GpuArguments& a, cudaStream_t stream
   less.k -= 64;  // a step of v13 in bf16; its tensor maps still have all of K
   matmul::sm90a_v13_store.bf16(less, stream);
 }
+void quarters_without_last_step(const matmul::GpuArguments& a, cudaStream_t stream) {
+  matmul::GpuArguments less = a;
+  less.k -= 128;
+  matmul::sm90a_v16_quarters.e4m3(less, stream);
+}
 std::shared_ptr<void> streamk_without_last_step(const matmul::GpuArguments& a,
                                                 const matmul::GpuTypes& types) {
   matmul::GpuArguments less = a;
@@ -248,6 +253,14 @@ TEST(Oracles, CatchWrongKernels) {
   EXPECT_EQ(verdict(hopper, &table, deep), "");
   table.bf16 = hopper_without_last_step;
   EXPECT_NE(verdict(hopper, &table, deep), "");
+
+  const Case bytes = {.dtype = "e4m3",
+                      .keys = {{"M", "130"}, {"N", "300"}, {"K", "400"}, {"pack", "pre"}}};
+  const auto& quarters = find("matmul", "sm90a_v16_quarters");
+  table = matmul::sm90a_v16_quarters;
+  EXPECT_EQ(verdict(quarters, &table, bytes), "");
+  table.e4m3 = quarters_without_last_step;
+  EXPECT_NE(verdict(quarters, &table, bytes), "");
 
   const auto& streamk = find("matmul", "sm90a_v14_streamk");
   table = matmul::sm90a_v14_streamk;
