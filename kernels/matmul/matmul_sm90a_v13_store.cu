@@ -27,12 +27,13 @@ struct Steps {
 };
 
 std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
-  return open_by_types(
-      types, [&]<class Type, class Out>() { return open_pairs<Type, Out, Steps>(a, types); });
+  return open_by_types(types, [&]<class Type, class Out>() {
+    return open_pairs<Type, Out, OneAfterTheOther<Steps>>(a, types);
+  });
 }
 
 template <class Type, class Out = typename Type::Accumulator>
-constexpr GpuLaunch launch = launch_pairs<Type, Out, Steps>;
+constexpr GpuLaunch launch = launch_pairs<Type, Out, OneAfterTheOther<Steps>>;
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// What v13 and v14 share: the products of a tile in every type that wgmma has, and the tile's way
-// out by TMA.
+// What v13, v14, v16 and v17 share: the products of a tile in every type that wgmma has, and the
+// tile's way out by TMA.
 #pragma once
 
 #include "kernels/cuda/pairs.cuh"
@@ -162,36 +162,48 @@ __device__ __forceinline__ void store_rest(const Scalar (&d)[kRegisters], const 
   }
 }
 
+/// Fills `out` with `kCount` panels of a warpgroup's 64 rows from panel `kFrom` on and sends them,
+/// one copy each, once of the copies before them at most `kReading` still read their panels.
+/// `sends`: the one thread that issues the copies.
+template <class Out, int kFrom, int kCount, int kReading, class Scalar, int kRegisters>
+__device__ __forceinline__ void send_panels(const Scalar (&d)[kRegisters], OutPanel* out,
+                                            const ZTarget& to, int row, int column, int batch,
+                                            int barrier, bool sends) {
+  constexpr int kColumns = kSpan / static_cast<int>(sizeof(Out));
+  if (sends) ptx::store_wait_read<kReading>();
+  ptx::named_barrier(barrier, kWarpgroup);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) fill_panel<Out>(out[i], d, kFrom + i);
+  ptx::fence_async_proxy();
+  ptx::named_barrier(barrier, kWarpgroup);
+  if (!sends) return;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    const int c = column + (kFrom + i) * kColumns;
+    if (c < to.whole) ptx::store_box(to.map, c, row, batch, out[i].bytes);
+    ptx::store_commit();
+  }
+}
+
+/// Whether a tile of `columns` from `column` on has some that TMA does not store.
+__device__ __forceinline__ bool has_rest(const ZTarget& to, int column, int columns) {
+  return to.whole < to.n && to.whole >= column && to.whole < column + columns;
+}
+
 /// Sends a warpgroup's 64 rows out, as many panels at a time as there are: each time costs a fence
-/// and two barriers. `sends`: the one thread that issues the copies.
+/// and two barriers.
 template <class Out, class Scalar, int kRegisters, int kPanels>
 __device__ __forceinline__ void store_by_tma(const Scalar (&d)[kRegisters],
                                              OutPanel (&out)[kPanels], const ZTarget& to, int row,
                                              int column, int batch, int barrier, bool sends) {
-  constexpr int kColumns = kSpan / static_cast<int>(sizeof(Out));
-  constexpr int kAll = 2 * kRegisters / kColumns;
-  static_assert(kAll <= 2 * kPanels, "twice at most");
-  const auto store_from = [&]<int kFrom>() {
-    constexpr int kCount = kAll - kFrom < kPanels ? kAll - kFrom : kPanels;
-    // Those of the tile before; the second time the first of this one, one copy each.
-    if (sends) ptx::store_wait_read<kFrom == 0 ? 0 : kPanels - kCount>();
-    ptx::named_barrier(barrier, kWarpgroup);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) fill_panel<Out>(out[i], d, kFrom + i);
-    ptx::fence_async_proxy();
-    ptx::named_barrier(barrier, kWarpgroup);
-    if (!sends) return;
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      const int c = column + (kFrom + i) * kColumns;
-      if (c < to.whole) ptx::store_box(to.map, c, row, batch, out[i].bytes);
-      ptx::store_commit();
-    }
-  };
-  store_from.template operator()<0>();
-  if constexpr (kAll > kPanels) store_from.template operator()<kPanels>();
-  if (to.whole < to.n && to.whole >= column && to.whole < column + 2 * kRegisters)
-    store_rest<Out>(d, to, row, column, batch);
+  constexpr int kAll = 2 * kRegisters * static_cast<int>(sizeof(Out)) / kSpan;
+  constexpr int kFirst = kAll < kPanels ? kAll : kPanels, kSecond = kAll - kFirst;
+  static_assert(kSecond <= kPanels, "twice at most");
+  send_panels<Out, 0, kFirst, 0>(d, out, to, row, column, batch, barrier, sends);
+  if constexpr (kSecond > 0)
+    send_panels<Out, kFirst, kSecond, kFirst - kSecond>(d, out, to, row, column, batch, barrier,
+                                                        sends);
+  if (has_rest(to, column, 2 * kRegisters)) store_rest<Out>(d, to, row, column, batch);
 }
 
 /// open.operator()<Type, Out>() for the types that wgmma has.

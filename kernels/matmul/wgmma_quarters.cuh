@@ -1,0 +1,116 @@
+// What v16 and v17 share: a step of e4m3 in which one quarter of the columns is multiplied while
+// the one before is added to the sums.
+#pragma once
+
+#include "kernels/matmul/wgmma_store.cuh"
+
+namespace kernels::matmul {
+
+constexpr int kPart = 64;   ///< columns that leave the tensor cores at a time
+constexpr int kSlices = 4;  ///< wgmmas of a part, 32 bytes of K each
+static_assert(kPart == kPanel && kTileN == 4 * kPart);
+static_assert(kPromoted<E4m3>, "sums leave after each step, as in v13");
+
+template <int kAt>
+using PartAt = std::integral_constant<int, kAt>;
+
+/// A thread's registers for a step, besides its sums.
+struct Quarters {
+  std::uint32_t x[kSlices][4];
+  float even[kPart / 2], odd[kPart / 2];  ///< products of parts 0 and 2, 1 and 3
+};
+
+/// Where the row is that a lane names to ldmatrix, whose four matrices are wgmma's first operand:
+/// of a warpgroup's first slice of X. Slice i is at this ^ 32 i, as the swizzle is a XOR, too.
+__device__ __forceinline__ int slice_row() {
+  const int t = threadIdx.x % kWarpgroup, lane = t % 32;
+  return ptx::swizzle_128((16 * (t / 32) + lane % 16) * kSpan + 16 * (lane / 16));
+}
+
+/// Enqueues a part's products of slices kFirst to kEnd - 1, as one group of wgmma.
+template <int kFirst, int kEnd>
+__device__ __forceinline__ void multiply_slices(float (&products)[kPart / 2],
+                                                const std::uint32_t (&x)[kSlices][4],
+                                                std::uint64_t y) {
+  ptx::wgmma_fence();
+#pragma unroll
+  for (int i = kFirst; i < kEnd; ++i) ptx::wgmma_e4m3_a_registers(products, x[i], y + 2 * i, i > 0);
+  ptx::wgmma_commit();
+}
+
+template <int kAt>
+__device__ __forceinline__ void clear_part(float (&d)[kTileN / 2]) {
+#pragma unroll
+  for (int r = 0; r < kPart / 2; ++r) d[kAt * kPart / 2 + r] = 0;
+}
+
+/// Adds a part, whose products were waited for, to the sums of its columns.
+template <int kAt>
+__device__ __forceinline__ void add_part(float (&d)[kTileN / 2], float (&products)[kPart / 2]) {
+  ptx::pin(products);
+#pragma unroll
+  for (int r = 0; r < kPart / 2; ++r) d[kAt * kPart / 2 + r] += products[r];
+  ptx::pin(d);  // added before the next products need the registers
+}
+
+/// Before the first step: no sums, and no products of a step before.
+__device__ __forceinline__ void clear_quarters(float (&d)[kTileN / 2], Quarters& q) {
+#pragma unroll
+  for (int r = 0; r < kPart / 2; ++r) q.odd[r] = 0;
+#pragma unroll
+  for (int r = 0; r < kTileN / 2; ++r) d[r] = 0;
+}
+
+/// Multiplies a stage; its last part is in flight at the end, and added by the next step or by
+/// finish_quarters(). `release()` follows the last read of the stage before.
+/// `make_room(PartAt<p>)`, for p = 0, 1 and 2, comes before the sums of part p change; for 0 those
+/// of all parts are complete for the step before. One part is in flight meanwhile.
+template <int kStages, class Release, class MakeRoom>
+__device__ __forceinline__ void multiply_quarters(float (&d)[kTileN / 2], Quarters& q,
+                                                  TileShared<E4m3>& shared,
+                                                  const RingPosition<kStages>& at, int group,
+                                                  const Release& release,
+                                                  const MakeRoom& make_room) {
+  constexpr int kHalf = kSlices / 2, kNextPart = kPanelBytes >> 4;
+  const auto& stage = shared.stages[at.stage];
+  const auto y = ptx::descriptor_k_major_128(ptx::shared_address(stage.y));
+  const int row = group * 64 * kSpan + slice_row();
+  const auto load = [&](int slice) {
+    ptx::load_matrix_x4(q.x[slice], stage.x + (row ^ 32 * slice));
+  };
+  ptx::mbarrier_wait(shared.full[at.stage], at.parity);
+  // The last part of the step before is in flight in two groups, so that its half of X's registers
+  // can be filled anew while the other half is multiplied.
+  ptx::wgmma_wait<1>();
+  load(0);
+  load(1);
+  multiply_slices<0, kHalf>(q.even, q.x, y);
+  ptx::wgmma_wait<1>();
+  load(2);
+  load(3);
+  // All warps have read X: the part that is complete took it from their registers.
+  release();
+  add_part<3>(d, q.odd);
+  multiply_slices<kHalf, kSlices>(q.even, q.x, y);
+  make_room(PartAt<0>{});
+  multiply_slices<0, kSlices>(q.odd, q.x, y + kNextPart);
+  ptx::wgmma_wait<1>();
+  add_part<0>(d, q.even);
+  make_room(PartAt<1>{});
+  multiply_slices<0, kSlices>(q.even, q.x, y + 2 * kNextPart);
+  ptx::wgmma_wait<1>();
+  add_part<1>(d, q.odd);
+  make_room(PartAt<2>{});
+  multiply_slices<0, kHalf>(q.odd, q.x, y + 3 * kNextPart);
+  multiply_slices<kHalf, kSlices>(q.odd, q.x, y + 3 * kNextPart);
+  ptx::wgmma_wait<2>();
+  add_part<2>(d, q.even);
+}
+
+/// After the last step: adds its last part.
+__device__ __forceinline__ void finish_quarters(float (&d)[kTileN / 2], Quarters& q) {
+  ptx::wgmma_wait<0>();
+  add_part<3>(d, q.odd);
+}
+
+}  // namespace kernels::matmul
