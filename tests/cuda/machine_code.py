@@ -25,6 +25,8 @@ RING = {r"UTMALDG": 1, r"SYNCS\.PHASECHK": 2, r"USETMAXREG\.TRY_ALLOC": 1, r"USE
 FEW_WGMMA = {r"UTMALDG": 4, r"SYNCS\.PHASECHK": 2, r"PREEXIT": 1, r"ACQBULK": 2}
 BY_TYPE = {"Bf16Y|F16Y": {r"HGMMA": 4}, "2S8E": {r"IGMMA": 4}, "E4m3": {r"QGMMA": 4}}
 SPLIT_K = {r"LDGSTS\.E\.BYPASS\.128": 8, r"ATOMG\.E\.INC": 1}
+QUARTERS = {**RING, r"UTMALDG\.3D\.MULTICAST": 1, r"UTMASTG": 1, r"LDSM\.16\.M88\.4": 4, r"QGMMA": 16,
+            r"FADD": 128}
 RULES = {
     "dot_sm80_v1_atomic": {"": {r"RED\.E\.ADD": 1}},
     "dot_sm80_v3_shuffle": {"": {r"SHFL\.BFLY": 10}},
@@ -78,8 +80,8 @@ RULES = {
                                  "Bf16|F16|Tf32": {r"HGMMA": 4}, "2S8E": {r"IGMMA": 4},
                                  "E4m3": {r"QGMMA": 4}},
     "matmul_sm90a_v15_widen": {"": {**RING, r"HGMMA": 8, r"HFMA2\.BF16_V2": 32, r"ATOMG\.E\.INC": 1}},
-    "matmul_sm90a_v16_quarters": {"": {**RING, r"UTMALDG\.3D\.MULTICAST": 1, r"UTMASTG": 1, r"QGMMA": 16,
-                                       r"LDSM\.16\.M88\.4": 4, r"FADD": 128}},
+    "matmul_sm90a_v16_quarters": {"": QUARTERS},
+    "matmul_sm90a_v17_behind": {"": {**QUARTERS, r"UTMASTG": 16}},
     "matmul_sm90a_skinny": {"": {**FEW_WGMMA, r"ATOMG\.E\.INC": 1, LOADS_16: 16}, **BY_TYPE},
     "matmul_sm90a_skinny_cluster": {"": {**FEW_WGMMA, r"UCGABAR_ARV": 2, r"LD\.E\.128": 8}, **BY_TYPE},
     "attention_sm80_v2_split": {"split_kernel": {r"LDG\.E\.NA\.128": 8}},

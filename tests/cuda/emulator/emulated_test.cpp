@@ -173,10 +173,11 @@ void hopper_without_last_step(const matmul::GpuArguments& a, cudaStream_t stream
   less.k -= 64;  // a step of v13 in bf16; its tensor maps still have all of K
   matmul::sm90a_v13_store.bf16(less, stream);
 }
-void quarters_without_last_step(const matmul::GpuArguments& a, cudaStream_t stream) {
+template <const matmul::GpuKernel& kernel>
+void e4m3_without_last_step(const matmul::GpuArguments& a, cudaStream_t stream) {
   matmul::GpuArguments less = a;
   less.k -= 128;
-  matmul::sm90a_v16_quarters.e4m3(less, stream);
+  kernel.e4m3(less, stream);
 }
 std::shared_ptr<void> streamk_without_last_step(const matmul::GpuArguments& a,
                                                 const matmul::GpuTypes& types) {
@@ -256,11 +257,14 @@ TEST(Oracles, CatchWrongKernels) {
 
   const Case bytes = {.dtype = "e4m3",
                       .keys = {{"M", "130"}, {"N", "300"}, {"K", "400"}, {"pack", "pre"}}};
-  const auto& quarters = find("matmul", "sm90a_v16_quarters");
   table = matmul::sm90a_v16_quarters;
-  EXPECT_EQ(verdict(quarters, &table, bytes), "");
-  table.e4m3 = quarters_without_last_step;
-  EXPECT_NE(verdict(quarters, &table, bytes), "");
+  EXPECT_EQ(verdict(find("matmul", "sm90a_v16_quarters"), &table, bytes), "");
+  table.e4m3 = e4m3_without_last_step<matmul::sm90a_v16_quarters>;
+  EXPECT_NE(verdict(find("matmul", "sm90a_v16_quarters"), &table, bytes), "");
+  table = matmul::sm90a_v17_behind;
+  EXPECT_EQ(verdict(find("matmul", "sm90a_v17_behind"), &table, bytes), "");
+  table.e4m3 = e4m3_without_last_step<matmul::sm90a_v17_behind>;
+  EXPECT_NE(verdict(find("matmul", "sm90a_v17_behind"), &table, bytes), "");
 
   const auto& streamk = find("matmul", "sm90a_v14_streamk");
   table = matmul::sm90a_v14_streamk;
