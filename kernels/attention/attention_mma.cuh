@@ -61,20 +61,22 @@ struct MmaItem {
   int sequence, kv_head, first_head, heads;  ///< first_head counts over all sequences
   int begin, end;                            ///< tokens
 
-  __device__ __forceinline__ MmaItem(const GpuArguments& a, int item, int chunk) {
-    const int of_kv = a.heads / a.kv_heads, sets = (of_kv + kMmaHeads - 1) / kMmaHeads;
+  /// At most `most` heads.
+  __device__ __forceinline__ MmaItem(const GpuArguments& a, int item, int chunk,
+                                     int most = kMmaHeads) {
+    const int of_kv = a.heads / a.kv_heads, sets = (of_kv + most - 1) / most;
     const int set = item % sets;
     kv_head = item / sets % a.kv_heads;
     sequence = item / sets / a.kv_heads;
     begin = chunk * a.chunk;
     end = min(length_of(a, sequence), begin + a.chunk);
-    heads = min(of_kv - set * kMmaHeads, kMmaHeads);
-    first_head = sequence * a.heads + kv_head * of_kv + set * kMmaHeads;
+    heads = min(of_kv - set * most, most);
+    first_head = sequence * a.heads + kv_head * of_kv + set * most;
   }
 };
 /// How many there are.
-__host__ __device__ inline int mma_items(const GpuArguments& a) {
-  return a.batch * a.kv_heads * ((a.heads / a.kv_heads + kMmaHeads - 1) / kMmaHeads);
+__host__ __device__ inline int mma_items(const GpuArguments& a, int most = kMmaHeads) {
+  return a.batch * a.kv_heads * ((a.heads / a.kv_heads + most - 1) / most);
 }
 
 /// One warp's queries and online softmax.

@@ -1,5 +1,7 @@
 // A block over a piece of one kv head's context: a producer warp brings K and V in by TMA, four
-// warps take 16 tokens of each stage and put their sums together in shared memory.
+// warps take a step's tokens of each stage and put their sums together in shared memory.
+//
+// What a warp does with its tokens is a class `Heads`: TmaHeads here, or one of its interface.
 #pragma once
 
 #include <limits>
@@ -14,31 +16,70 @@ namespace kernels::attention {
 
 namespace ptx = kernels::cuda::ptx;
 
-inline constexpr int kTmaWarps = 4;                        ///< that multiply
-inline constexpr int kTmaThreads = (kTmaWarps + 1) * 32;   ///< the last warp is the producer
-inline constexpr int kTmaTokens = kTmaWarps * kMmaTokens;  ///< of a stage
-inline constexpr int kPanelRow = 128;                      ///< bytes: one period of the swizzle
-inline constexpr int kRingBytes = 96 << 10;                ///< of which two fit an SM
+inline constexpr int kTmaWarps = 4;                       ///< that multiply
+inline constexpr int kTmaThreads = (kTmaWarps + 1) * 32;  ///< the last warp is the producer
+inline constexpr int kBoxTokens = 16;                     ///< a box stays within a page
+inline constexpr int kPanelRow = 128;                     ///< bytes: one period of the swizzle
+inline constexpr int kRingBytes = 96 << 10;               ///< of which two fit an SM
 
-/// `panels` times [tokens][128 bytes of a row], swizzled. A box is 16 tokens of a panel, so that it
-/// stays within a page.
-template <int panels>
-struct TmaStage {
-  alignas(1024) uint4 k[panels][kTmaTokens][kPanelRow / 16];
-  alignas(1024) uint4 v[panels][kTmaTokens][kPanelRow / 16];
+/// A warp's heads, 16 at most, over 16 tokens a step.
+template <class T, int dim>
+struct TmaHeads : MmaHeads<T, dim> {
+  using Element = T;
+  static constexpr int kDim = dim;
+  static constexpr int kMost = kMmaHeads;         ///< heads of an item
+  static constexpr int kStepTokens = kMmaTokens;  ///< of a warp
+  static constexpr bool kAnyValue = false;        ///< values beyond the end must be finite
+
+  /// Lane l has the scales of token l % kStepTokens.
+  template <class Place>
+  __device__ __forceinline__ void step(const uint4* k, const uint4* v, Place place, int left,
+                                       float k_scale, float v_scale) {
+    MmaHeads<T, dim>::step(
+        k, v, place, left, [&](int token) { return __shfl_sync(kAllLanes, k_scale, token); },
+        [&](int token) { return __shfl_sync(kAllLanes, v_scale, token); });
+  }
+
+  /// After finish(): `sum(head, dimension, value)` for all that this lane has, then
+  /// `stat(head, maximum, total)`; maximum in units of log2, and any other number would do.
+  template <class Sum, class Stat>
+  __device__ __forceinline__ void leave(Sum sum, Stat stat) const {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int head = lane / 4 + 8 * half;
+#pragma unroll
+      for (int n = 0; n < dim / 8; ++n)
+#pragma unroll
+        for (int e = 0; e < 2; ++e) sum(head, this->dimension_of(n, e), this->out[n][2 * half + e]);
+      if (lane % 4 == 0) stat(head, this->max[half], this->total[half]);
+    }
+  }
 };
 
-template <class T, int dim>
+/// `panels` times [tokens][128 bytes of a row], swizzled.
+template <int panels, int tokens>
+struct TmaStage {
+  alignas(1024) uint4 k[panels][tokens][kPanelRow / 16];
+  alignas(1024) uint4 v[panels][tokens][kPanelRow / 16];
+};
+
+template <class Heads>
 struct TmaShared {
-  static constexpr int kPanels = dim * static_cast<int>(sizeof(T)) / kPanelRow;
-  static constexpr int kStages = kRingBytes / static_cast<int>(sizeof(TmaStage<kPanels>));
+  static constexpr int kPanels =
+      Heads::kDim * static_cast<int>(sizeof(typename Heads::Element)) / kPanelRow;
+  static constexpr int kTokens = kTmaWarps * Heads::kStepTokens;  ///< of a stage
+  static constexpr int kBoxes = kTokens / kBoxTokens;             ///< of a panel of a stage
+  using Stage = TmaStage<kPanels, kTokens>;
+  static constexpr int kStages = kRingBytes / static_cast<int>(sizeof(Stage));
+  static_assert(Heads::kStepTokens % kBoxTokens == 0 && kBoxes <= 32, "a lane issues a box");
   union {
-    TmaStage<kPanels> stages[kStages];
+    Stage stages[kStages];
     // Once no stage is used any more:
-    float sums[kTmaWarps][kMmaHeads][dim];
-    CombineShared<dim, kTmaWarps * 32> combined;
+    float sums[kTmaWarps][Heads::kMost][Heads::kDim];
+    CombineShared<Heads::kDim, kTmaWarps * 32> combined;
   };
-  float2 stats[kTmaWarps][kMmaHeads];
+  float2 stats[kTmaWarps][Heads::kMost];
   ptx::Mbarrier full[kStages], empty[kStages];
   bool last;
 };
@@ -47,19 +88,19 @@ struct TmaMaps {
   CUtensorMap k, v;
 };
 
-/// The producer: lane i < 4 brings in tokens 16 i to 16 i + 15 of every stage.
-template <class T, int dim>
-__device__ __forceinline__ void produce(TmaShared<T, dim>& shared, const CUtensorMap& k,
+/// The producer: lane i < kBoxes brings in tokens 16 i to 16 i + 15 of every stage.
+template <class Heads>
+__device__ __forceinline__ void produce(TmaShared<Heads>& shared, const CUtensorMap& k,
                                         const CUtensorMap& v, const GpuArguments& a,
                                         const MmaItem& item) {
-  using S = TmaShared<T, dim>;
-  constexpr int kBoxBytes = kMmaTokens * kPanelRow;
+  using S = TmaShared<Heads>;
+  constexpr int kBoxBytes = kBoxTokens * kPanelRow;
   const int lane = threadIdx.x % 32;
-  if (lane >= kTmaWarps) return;
+  if (lane >= S::kBoxes) return;
   cuda::RingPosition<S::kStages> at;
-  for (int first = item.begin; first < item.end; first += kTmaTokens, at.advance()) {
-    const int token = first + kMmaTokens * lane;
-    const int boxes = min(kTmaWarps, (item.end - first + kMmaTokens - 1) / kMmaTokens);
+  for (int first = item.begin; first < item.end; first += S::kTokens, at.advance()) {
+    const int token = first + kBoxTokens * lane;
+    const int boxes = min(S::kBoxes, (item.end - first + kBoxTokens - 1) / kBoxTokens);
     const int row =
         static_cast<int>(row_of(a, item.sequence, item.kv_head, min(token, item.end - 1)));
     ptx::mbarrier_wait(shared.empty[at.stage], at.parity ^ 1);
@@ -70,32 +111,32 @@ __device__ __forceinline__ void produce(TmaShared<T, dim>& shared, const CUtenso
     auto& stage = shared.stages[at.stage];
 #pragma unroll
     for (int p = 0; p < S::kPanels; ++p) {
-      const int column = p * kPanelRow / static_cast<int>(sizeof(T));
-      ptx::load_box(stage.k[p][kMmaTokens * lane], k, column, row, 0, full);
-      ptx::load_box(stage.v[p][kMmaTokens * lane], v, column, row, 0, full);
+      const int column = p * kPanelRow / static_cast<int>(sizeof(typename Heads::Element));
+      ptx::load_box(stage.k[p][kBoxTokens * lane], k, column, row, 0, full);
+      ptx::load_box(stage.v[p][kBoxTokens * lane], v, column, row, 0, full);
     }
   }
 }
 
 /// A consumer warp: its tokens of every stage.
-template <class T, int dim>
-__device__ __forceinline__ void consume(TmaShared<T, dim>& shared, const GpuArguments& a,
-                                        const MmaItem& item, MmaHeads<T, dim>& heads) {
-  using S = TmaShared<T, dim>;
-  constexpr bool kScaled = MmaHeads<T, dim>::kScaled;
-  constexpr int kRowChunks = dim * static_cast<int>(sizeof(T)) / 16;
-  const int lane = threadIdx.x % 32, offset = kMmaTokens * (threadIdx.x / 32);
+template <class Heads>
+__device__ __forceinline__ void consume(TmaShared<Heads>& shared, const GpuArguments& a,
+                                        const MmaItem& item, Heads& heads) {
+  using S = TmaShared<Heads>;
+  constexpr int kStepTokens = Heads::kStepTokens;
+  constexpr int kRowChunks = S::kPanels * kPanelRow / 16;
+  const int lane = threadIdx.x % 32, offset = kStepTokens * (threadIdx.x / 32);
   const auto place = [](int row, int c) {
-    return (c / 8) * (kTmaTokens * 8) + row * 8 + ((c % 8) ^ (row & 7));
+    return (c / 8) * (S::kTokens * 8) + row * 8 + ((c % 8) ^ (row & 7));
   };
 
-  // Of the step at hand and the next one, lane l has token l % 16's.
+  // Of the step at hand and the next one, lane l has token l % kStepTokens's.
   float k_scale = 0, v_scale = 0, next_k_scale = 0, next_v_scale = 0;
   const auto load_scales = [&](int first) {
-    if constexpr (kScaled) {
+    if constexpr (Heads::kScaled) {
       if (first >= item.end) return;
       const std::int64_t at =
-          row_of(a, item.sequence, item.kv_head, min(first + lane % kMmaTokens, item.end - 1));
+          row_of(a, item.sequence, item.kv_head, min(first + lane % kStepTokens, item.end - 1));
       next_k_scale = a.k_scale[at];
       next_v_scale = a.v_scale[at];
     }
@@ -105,26 +146,24 @@ __device__ __forceinline__ void consume(TmaShared<T, dim>& shared, const GpuArgu
   cuda::RingPosition<S::kStages> at;
 #pragma unroll 1
   for (int first = item.begin + offset; first - offset < item.end;
-       first += kTmaTokens, at.advance()) {
+       first += S::kTokens, at.advance()) {
     k_scale = next_k_scale;
     v_scale = next_v_scale;
-    load_scales(first + kTmaTokens);
+    load_scales(first + S::kTokens);
     ptx::mbarrier_wait(shared.full[at.stage], at.parity);
     const int left = item.end - first;
     if (left > 0) {
       auto& stage = shared.stages[at.stage];
       const uint4* k = stage.k[0][offset];
       uint4* v = stage.v[0][offset];
-      if (left < kMmaTokens) {
+      if (!Heads::kAnyValue && left < kStepTokens) {
         // What the box brought from behind the end has no weight, but may be no number. This is the
         // ring's last stage: no copy follows these writes.
-        for (int i = lane; i < (kMmaTokens - left) * kRowChunks; i += 32)
+        for (int i = lane; i < (kStepTokens - left) * kRowChunks; i += 32)
           v[place(left + i / kRowChunks, i % kRowChunks)] = uint4{0, 0, 0, 0};
         __syncwarp();
       }
-      heads.step(
-          k, v, place, left, [&](int token) { return __shfl_sync(kAllLanes, k_scale, token); },
-          [&](int token) { return __shfl_sync(kAllLanes, v_scale, token); });
+      heads.step(k, v, place, left, k_scale, v_scale);
     }
     __syncwarp();
     if (lane == 0) ptx::mbarrier_arrive(shared.empty[at.stage]);
@@ -132,23 +171,17 @@ __device__ __forceinline__ void consume(TmaShared<T, dim>& shared, const GpuArgu
 }
 
 /// The four warps' sums, brought to one maximum, as the piece's partial sums.
-template <class T, int dim>
-__device__ __forceinline__ void join_warps(TmaShared<T, dim>& shared, const GpuArguments& a,
-                                           const MmaItem& item, MmaHeads<T, dim>& heads) {
-  constexpr int kThreads = kTmaWarps * 32, kBarrier = 1;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, chunk = blockIdx.x;
+template <class Heads>
+__device__ __forceinline__ void join_warps(TmaShared<Heads>& shared, const GpuArguments& a,
+                                           const MmaItem& item, Heads& heads) {
+  constexpr int kThreads = kTmaWarps * 32, kBarrier = 1, dim = Heads::kDim;
+  const int warp = threadIdx.x / 32, chunk = blockIdx.x;
   heads.finish();
   ptx::named_barrier(kBarrier, kThreads);  // all are done with the stages
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int head = lane / 4 + 8 * half;
-#pragma unroll
-    for (int n = 0; n < dim / 8; ++n)
-#pragma unroll
-      for (int e = 0; e < 2; ++e)
-        shared.sums[warp][head][heads.dimension_of(n, e)] = heads.out[n][2 * half + e];
-    if (lane % 4 == 0) shared.stats[warp][head] = {heads.max[half], heads.total[half]};
-  }
+  heads.leave([&](int head, int d, float sum) { shared.sums[warp][head][d] = sum; },
+              [&](int head, float max, float total) {
+                shared.stats[warp][head] = {max, total};
+              });
   ptx::named_barrier(kBarrier, kThreads);
   for (int i = threadIdx.x; i < item.heads * dim; i += kThreads) {
     const int head = i / dim, d = i % dim;
@@ -168,8 +201,8 @@ __device__ __forceinline__ void join_warps(TmaShared<T, dim>& shared, const GpuA
 }
 
 /// The block that ends last of an item's pieces combines them.
-template <class T, int dim>
-__device__ __forceinline__ void combine_if_last(TmaShared<T, dim>& shared, const GpuArguments& a,
+template <class Heads>
+__device__ __forceinline__ void combine_if_last(TmaShared<Heads>& shared, const GpuArguments& a,
                                                 const MmaItem& item) {
   constexpr int kThreads = kTmaWarps * 32, kBarrier = 1;
   const auto synchronise = [] { ptx::named_barrier(kBarrier, kThreads); };
@@ -181,55 +214,47 @@ __device__ __forceinline__ void combine_if_last(TmaShared<T, dim>& shared, const
   }
   synchronise();
   if (!shared.last) return;
-  combine_heads<dim>(a, item.first_head, item.heads, shared.combined, synchronise);
+  combine_heads<Heads::kDim>(a, item.first_head, item.heads, shared.combined, synchronise);
 }
 
-template <class T, int dim, bool kFused>
+template <class Heads, bool kFused>
 __global__ void __launch_bounds__(kTmaThreads, 2)
     tma_kernel(const __grid_constant__ CUtensorMap k, const __grid_constant__ CUtensorMap v,
                GpuArguments a) {
-  auto& shared = ptx::dynamic_shared<TmaShared<T, dim>>();
-  const MmaItem item(a, blockIdx.y, blockIdx.x);
+  auto& shared = ptx::dynamic_shared<TmaShared<Heads>>();
+  const MmaItem item(a, blockIdx.y, blockIdx.x, Heads::kMost);
   if (threadIdx.x == 0) cuda::init_ring(shared.full, shared.empty, kTmaWarps);
   __syncthreads();
   if (threadIdx.x >= kTmaWarps * 32) {
-    produce<T, dim>(shared, k, v, a, item);
+    produce(shared, k, v, a, item);
     return;
   }
-  MmaHeads<T, dim> heads;
+  Heads heads;
   heads.load_queries(a, item);
-  consume<T, dim>(shared, a, item, heads);
-  join_warps<T, dim>(shared, a, item, heads);
-  if constexpr (kFused) combine_if_last<T, dim>(shared, a, item);
+  consume(shared, a, item, heads);
+  join_warps(shared, a, item, heads);
+  if constexpr (kFused) combine_if_last(shared, a, item);
 }
 
-template <class T, int dim, bool kFused>
+template <class Heads, bool kFused>
 int launch_tma(const GpuArguments& a, cudaStream_t stream) {
   const auto& maps = *static_cast<const TmaMaps*>(a.state);
-  const dim3 blocks(a.chunks, mma_items(a));
-  constexpr std::size_t kShared = sizeof(TmaShared<T, dim>);
-  tma_kernel<T, dim, kFused><<<blocks, kTmaThreads, kShared, stream>>>(maps.k, maps.v, a);
+  const dim3 blocks(a.chunks, mma_items(a, Heads::kMost));
+  constexpr std::size_t kShared = sizeof(TmaShared<Heads>);
+  tma_kernel<Heads, kFused><<<blocks, kTmaThreads, kShared, stream>>>(maps.k, maps.v, a);
   CUDA_CHECK_LAUNCH("tma attention");
-  if constexpr (!kFused) combine<dim>(a, stream);
+  if constexpr (!kFused) combine<Heads::kDim>(a, stream);
   return kFused ? 1 : 2;
 }
 
-/// Maps for K and V, rows as they lie in the pool. Throws Unsupported where 32-bit coordinates end.
-template <bool kFused>
+/// Maps for K and V, rows as they lie in the pool, for kernels of any of these `Heads`. Throws
+/// Unsupported where 32-bit coordinates end.
+template <bool kFused, class... Heads>
 std::shared_ptr<void> open_tma(const GpuArguments& a, cuda::Type type, std::int64_t rows,
                                std::int64_t head_dim) {
   if (rows > std::numeric_limits<int>::max())
     throw cuda::Unsupported("cache: too many rows for TMA");
-  const auto allow = [](auto element) {
-    using T = decltype(element);
-    if constexpr (sizeof(T) == 2)
-      cuda::allow_shared(tma_kernel<T, 64, kFused>, sizeof(TmaShared<T, 64>));
-    cuda::allow_shared(tma_kernel<T, 128, kFused>, sizeof(TmaShared<T, 128>));
-  };
-  allow(bf16{});
-  allow(__half{});
-  allow(__nv_fp8_e4m3{});
-  allow(std::int8_t{});
+  (cuda::allow_shared(tma_kernel<Heads, kFused>, sizeof(TmaShared<Heads>)), ...);
   const auto map = [&](const void* data) {
     return cuda::tensor_map({.type = type,
                              .data = data,
@@ -238,7 +263,7 @@ std::shared_ptr<void> open_tma(const GpuArguments& a, cuda::Type type, std::int6
                              .batch = 1,
                              .pitch = head_dim,
                              .stride = rows * head_dim},
-                            kMmaTokens);
+                            kBoxTokens);
   };
   return std::make_shared<TmaMaps>(TmaMaps{map(a.k), map(a.v)});
 }
@@ -246,16 +271,22 @@ std::shared_ptr<void> open_tma(const GpuArguments& a, cuda::Type type, std::int6
 /// Rows of 64 bytes are half a period of the swizzle: heads of 64 in 8 bits are left to v4.
 template <bool kFused>
 constexpr GpuKernel tma_variant() {
-  return {.bf16 = {launch_tma<bf16, 64, kFused>, launch_tma<bf16, 128, kFused>},
-          .f16 = {launch_tma<__half, 64, kFused>, launch_tma<__half, 128, kFused>},
-          .e4m3 = {nullptr, launch_tma<__nv_fp8_e4m3, 128, kFused>},
-          .s8 = {nullptr, launch_tma<std::int8_t, 128, kFused>},
+  using B64 = TmaHeads<bf16, 64>;
+  using B128 = TmaHeads<bf16, 128>;
+  using H64 = TmaHeads<__half, 64>;
+  using H128 = TmaHeads<__half, 128>;
+  using E128 = TmaHeads<__nv_fp8_e4m3, 128>;
+  using S128 = TmaHeads<std::int8_t, 128>;
+  return {.bf16 = {launch_tma<B64, kFused>, launch_tma<B128, kFused>},
+          .f16 = {launch_tma<H64, kFused>, launch_tma<H128, kFused>},
+          .e4m3 = {nullptr, launch_tma<E128, kFused>},
+          .s8 = {nullptr, launch_tma<S128, kFused>},
           .splits = true,
           .pieces_per_sm = 1,
           .shared_heads = [](int) { return kMmaHeads; },
           .tensor_cores = true,
-          .page_grain = kMmaTokens,
-          .open = open_tma<kFused>};
+          .page_grain = kBoxTokens,
+          .open = open_tma<kFused, B64, B128, H64, H128, E128, S128>};
 }
 
 }  // namespace kernels::attention
