@@ -44,6 +44,13 @@ struct GpuLaunches {
   GpuLaunch dim_64 = nullptr, dim_128 = nullptr;
 };
 
+/// What rounding leaves where queries are multiplied in two terms, and weights of an int8 cache
+/// too.
+struct TwoTerms {
+  double s8_query = 0;   ///< of an element, at most, as a share of its head's largest; 0: one term
+  double s8_weight = 0;  ///< weights times scales are whole multiples of this share of the largest
+};
+
 struct GpuKernel {
   GpuLaunches f32, bf16, f16, e4m3, s8;
   bool splits = false;     ///< cuts the context into chunks
@@ -52,8 +59,9 @@ struct GpuKernel {
   int (*shared_heads)(int element_bytes) = nullptr;
   double max_bytes = 0;  ///< largest cache that is offered; 0: any
   /// Scores and values on tensor cores in the cache's type (int8 in bf16, e4m3 in f16): queries and
-  /// weights are rounded to it.
+  /// weights are rounded to it, but for what is in two terms.
   bool tensor_cores = false;
+  TwoTerms two_terms = {};
   int page_grain = 1;  ///< pages are a multiple of so many tokens
   /// Makes what the variant keeps for a cache of `rows` rows; null: nothing. Throws
   /// cuda::Unsupported where a library does not do the case.

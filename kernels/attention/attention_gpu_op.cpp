@@ -200,6 +200,7 @@ class GpuAttention final : public cuda::GpuProblem {
   }
   double working_set_bytes() const override { return cost().bytes * static_cast<double>(slots_); }
   std::pair<std::string, std::string> exec_unit() const override {
+    if (whole_weights()) return {"mma", "s8"};
     if (kernel_.tensor_cores) return {"mma", in_bf16() ? "bf16" : "f16"};
     return {"cuda-core", "f32"};
   }
@@ -211,6 +212,7 @@ class GpuAttention final : public cuda::GpuProblem {
   };
 
   bool scaled() const { return type_ == Type::s8; }
+  bool whole_weights() const { return scaled() && kernel_.two_terms.s8_weight > 0; }
   std::int64_t outputs() const { return shape_.batch * shape_.heads * shape_.head_dim; }
   static float query(std::int64_t i) { return kQueryAmplitude * random_value<float>(kSeedQ, i); }
 
@@ -344,37 +346,50 @@ class GpuAttention final : public cuda::GpuProblem {
     const double scale = 1 / std::sqrt(static_cast<double>(s.head_dim));
     const std::int64_t length = length_of(s, b);
     std::vector<double> p(length), q(s.head_dim), keys(s.head_dim);
-    for (std::int64_t d = 0; d < s.head_dim; ++d) q[d] = query(head * s.head_dim + d);
+    double q_max = 0, scale_max = 0;
+    for (std::int64_t d = 0; d < s.head_dim; ++d) {
+      q[d] = query(head * s.head_dim + d);
+      q_max = std::max(q_max, std::abs(q[d]));
+    }
     double max = -std::numeric_limits<double>::infinity(), score_error = 0;
-    const double rounding = kernel_.tensor_cores ? half_unit() : 0;
+    const TwoTerms& two = kernel_.two_terms;
+    const double rounding = kernel_.tensor_cores && !whole_weights() ? half_unit() : 0;
+    const double query_rounding = two.s8_query > 0 ? 0 : rounding;
+    const double whole_query = scaled() ? two.s8_query * q_max : 0;
     for (std::int64_t t = 0; t < length; ++t) {
       const std::int64_t row = row_of(b, kv_head, t);
       keys_of(row, keys);
-      double dot = 0, magnitude = 0, squares = 0;
+      double dot = 0, magnitude = 0, squares = 0, key_squares = 0;
       for (std::int64_t d = 0; d < s.head_dim; ++d) {
         const double term = q[d] * keys[d];
         dot += term;
         magnitude += std::abs(term);
         squares += term * term;
+        key_squares += keys[d] * keys[d];
       }
       const double factor = scaled() ? scale * scale_value(kSeedKScale, row) : scale;
       p[t] = dot * factor;
       max = std::max(max, p[t]);
-      const double error =
-          (walk(s.head_dim) + 8) * kEps * magnitude + walk(1) * rounding * std::sqrt(squares);
+      const double error = (walk(s.head_dim) + 8) * kEps * magnitude +
+                           walk(1) * query_rounding * std::sqrt(squares) +
+                           walk(1) * whole_query * std::sqrt(key_squares);
       score_error = std::max(score_error, error * factor);
+      if (scaled()) scale_max = std::max<double>(scale_max, scale_value(kSeedVScale, row));
     }
     double sum = 0;
     for (double& x : p) sum += x = std::exp(x - max);
-    std::vector<double> out(s.head_dim), magnitude(s.head_dim);
+    // Whole weights are rounded up as often as their fraction says: its variance is f (1 - f).
+    const double unit = whole_weights() ? two.s8_weight * scale_max / sum : 0;
+    std::vector<double> out(s.head_dim), magnitude(s.head_dim), variance(s.head_dim);
     for (std::int64_t t = 0; t < length; ++t) {
       const std::int64_t row = row_of(b, kv_head, t);
       const double weight = p[t] / sum * (scaled() ? scale_value(kSeedVScale, row) : 1.0f);
+      const double of_weight = unit * std::min(unit / 4, weight);
       for (std::int64_t d = 0; d < s.head_dim; ++d) {
-        const double term =
-            weight * cuda::value_at(type_, kSeedV, row * s.head_dim + d, Values::random);
-        out[d] += term;
-        magnitude[d] += std::abs(term);
+        const double value = cuda::value_at(type_, kSeedV, row * s.head_dim + d, Values::random);
+        out[d] += weight * value;
+        magnitude[d] += std::abs(weight * value);
+        variance[d] += of_weight * value * value;
       }
     }
     // As on the CPU (attention_op.cpp): a score's error moves its weight, numerator and denominator
@@ -385,7 +400,8 @@ class GpuAttention final : public cuda::GpuProblem {
                             (kernel_.narrow_out != nullptr ? half_unit() : 0);
     for (std::int64_t d = 0; d < s.head_dim; ++d) {
       const float g = got[head * s.head_dim + d];
-      if (!(std::abs(g - out[d]) <= relative * magnitude[d]))
+      const double allowed = relative * magnitude[d] + walk(1) * std::sqrt(variance[d]);
+      if (!(std::abs(g - out[d]) <= allowed))
         return "attention " + case_.name() + ": out[" + std::to_string(b) + "][" +
                std::to_string(head % s.heads) + "][" + std::to_string(d) + "] is " +
                std::to_string(g) + ", the oracle says " + std::to_string(out[d]);

@@ -116,18 +116,24 @@ PTX_INLINE void copy_async_wait() {
 }
 
 /// Four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
-PTX_INLINE void load_matrix_x4(std::uint32_t (&r)[4], const void* row) {
+PTX_INLINE void load_matrix_x4(std::uint32_t (&r)[4], std::uint32_t row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(shared_address(row))
+               : "r"(row)
                : "memory");
 }
+PTX_INLINE void load_matrix_x4(std::uint32_t (&r)[4], const void* row) {
+  load_matrix_x4(r, shared_address(row));
+}
 /// The same, each matrix transposed.
-PTX_INLINE void load_matrix_x4_transposed(std::uint32_t (&r)[4], const void* row) {
+PTX_INLINE void load_matrix_x4_transposed(std::uint32_t (&r)[4], std::uint32_t row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(shared_address(row))
+               : "r"(row)
                : "memory");
+}
+PTX_INLINE void load_matrix_x4_transposed(std::uint32_t (&r)[4], const void* row) {
+  load_matrix_x4_transposed(r, shared_address(row));
 }
 
 // Tensor cores, D += A . B, m16n8. k: 16 (bf16, f16), 8 (tf32), 32 (s8, e4m3). With g = lane / 4
@@ -146,7 +152,8 @@ MMA_M16N8(mma_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32", float, "f")
 MMA_M16N8(mma_f16, "m16n8k16.row.col.f32.f16.f16.f32", float, "f")
 MMA_M16N8(mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32", float, "f")
 MMA_M16N8(mma_s8, "m16n8k32.row.col.s32.s8.s8.s32", int, "r")
-/// sm_89 and later.
+MMA_M16N8(mma_u8s8, "m16n8k32.row.col.s32.u8.s8.s32", int, "r")
+/// sm_89 and later. Not on Hopper: there nvcc makes conversions and two products in fp16 of it.
 MMA_M16N8(mma_e4m3, "m16n8k32.row.col.f32.e4m3.e4m3.f32", float, "f")
 #undef MMA_M16N8
 
@@ -155,6 +162,24 @@ PTX_INLINE void mma_f64(double (&d)[2], double a, double b) {
   asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
                : "+d"(d[0]), "+d"(d[1])
                : "d"(a), "d"(b));
+}
+
+/// Computes `x` here: nvcc may else compute it anew wherever it is used, in a loop as well.
+PTX_INLINE void compute_here(std::uint32_t& x) { asm volatile("" : "+r"(x)); }
+
+/// Four e4m3 as two pairs of fp16, exactly. sm_89 and later.
+PTX_INLINE void widen_e4m3(std::uint32_t (&pairs)[2], std::uint32_t four) {
+  asm("{.reg .b16 low, high; mov.b32 {low, high}, %2;"
+      "cvt.rn.f16x2.e4m3x2 %0, low; cvt.rn.f16x2.e4m3x2 %1, high;}"
+      : "=r"(pairs[0]), "=r"(pairs[1])
+      : "r"(four));
+}
+
+/// 2^x, relative error at most 2^-22; results below 2^-126 are zero.
+PTX_INLINE float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
 }
 
 /// d = d * a + b on two elements at once, each rounded once.

@@ -93,6 +93,10 @@ RULES = {
                                                      r"HMMA\.16816\.F32": 32}},
     "attention_sm90a_v6_fused": {"tma_kernel.*Li128": {r"UTMALDG": 2, r"SYNCS\.PHASECHK": 2,
                                                        r"HMMA\.16816\.F32": 32, r"ATOMG\.E\.INC": 1}},
+    "attention_sm90a_v7_bytes": {"": {r"UTMALDG": 2, r"SYNCS\.PHASECHK": 2, r"LDSM\.16\.M88\.4": 8,
+                                      r"LDSM\.16\.MT88\.4": 8, r"FADD\.RM|HMMA": 8},
+                                 "e4m3": {r"HMMA\.16816\.F32": 48, r"F2FP\.F16\.E4M3": 128},
+                                 "HeadsIa": {r"IMMA\.16832\.S8\.S8": 16, r"IMMA\.16832\.U8\.S8": 16}},
 }
 # Local memory (a spill), and loads and stores that first ask which memory an address is of.
 FORBIDDEN = re.compile(r"^(?:LDL|STL|LD|ST|ATOM)(?:\.|$)")

@@ -221,6 +221,13 @@ int tma_attention_without_last(const attention::GpuArguments& a, cudaStream_t st
   --less.context;
   return attention::sm90a_v6_fused.bf16.dim_64(less, stream);
 }
+template <class T>
+int bytes_attention_without_last(const attention::GpuArguments& a, cudaStream_t stream) {
+  attention::GpuArguments less = a;
+  --less.context;
+  const attention::GpuKernel& kernel = attention::sm90a_v7_bytes;
+  return (std::is_same_v<T, std::int8_t> ? kernel.s8 : kernel.e4m3).dim_128(less, stream);
+}
 int mma_attention_with_equal_lengths(const attention::GpuArguments& a, cudaStream_t stream) {
   attention::GpuArguments more = a;
   more.lengths = nullptr;
@@ -319,6 +326,17 @@ TEST(Oracles, CatchWrongKernels) {
   EXPECT_EQ(verdict(fused, &rough, ragged), "");
   rough.bf16.dim_64 = tma_attention_without_last;
   EXPECT_NE(verdict(fused, &rough, decode), "");
+  const auto& bytes = find("attention", "sm90a_v7_bytes");
+  rough = attention::sm90a_v7_bytes;
+  rough.s8.dim_128 = bytes_attention_without_last<std::int8_t>;
+  rough.e4m3.dim_128 = bytes_attention_without_last<__nv_fp8_e4m3>;
+  Case wide = decode;
+  wide.keys.back().second = "128";
+  for (const char* dtype : {"s8", "e4m3"}) {
+    wide.dtype = dtype;
+    EXPECT_EQ(verdict(bytes, &attention::sm90a_v7_bytes, wide), "");
+    EXPECT_NE(verdict(bytes, &rough, wide), "");
+  }
 }
 
 // Wrong glue, and kernels that leave out a part of what they are given.

@@ -157,6 +157,13 @@ T __shfl_sync(unsigned, T value, int lane) {
   return emulation::from_lane<T>(lane);
 }
 
+inline int __any_sync(unsigned, int mine) {
+  emulation::exchange(&mine, sizeof mine);
+  int any = 0;
+  for (int lane = 0; lane < 32; ++lane) any |= emulation::from_lane<int>(lane) != 0;
+  return any;
+}
+
 inline unsigned __reduce_add_sync(unsigned, unsigned value) {
   emulation::exchange(&value, sizeof value);
   unsigned sum = 0;
@@ -190,6 +197,19 @@ T __ldcs(const T* p) {
 template <class T>
 T __ldcg(const T* p) {
   return *p;
+}
+
+inline unsigned __float_as_uint(float f) {
+  unsigned bits;
+  std::memcpy(&bits, &f, sizeof bits);
+  return bits;
+}
+inline int __float2int_rn(float x) { return static_cast<int>(std::nearbyint(x)); }
+/// Rounded down.
+inline float __fadd_rd(float a, float b) {
+  const double sum = static_cast<double>(a) + b;  // exact unless exponents lie 29 apart
+  const auto nearest = static_cast<float>(sum);
+  return nearest > sum ? std::nextafter(nearest, -INFINITY) : nearest;
 }
 
 /// Byte i of the result is byte (selector >> 4i & 7) of b:a.

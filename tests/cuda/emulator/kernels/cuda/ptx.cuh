@@ -83,6 +83,13 @@ inline void load_matrix_x4_transposed(std::uint32_t (&r)[4], const void* row) {
   }
 }
 
+inline void load_matrix_x4(std::uint32_t (&r)[4], std::uint32_t row) {
+  load_matrix_x4(r, reinterpret_cast<const void*>(shared_window | row));
+}
+inline void load_matrix_x4_transposed(std::uint32_t (&r)[4], std::uint32_t row) {
+  load_matrix_x4_transposed(r, reinterpret_cast<const void*>(shared_window | row));
+}
+
 template <class Element>
 double widened(Element x) {
   return static_cast<double>(x);
@@ -99,7 +106,7 @@ inline double widened(float x) {
 }
 
 /// mma.sync m16n8: each lane reads its rows of A and columns of B from the lanes that hold them.
-template <class Element, class Scalar>
+template <class Element, class Right = Element, class Scalar>
 void mma_m16n8(Scalar (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
   constexpr int kPer = 4 / sizeof(Element), kHalf = 4 * kPer;
   struct Operands {
@@ -108,8 +115,7 @@ void mma_m16n8(Scalar (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t 
   std::memcpy(mine.a, a, sizeof a);
   std::memcpy(mine.b, b, sizeof b);
   emulation::exchange(&mine, sizeof mine);
-  const auto element = [](int lane, std::size_t offset, int i) {
-    Element e;
+  const auto element = [](auto e, int lane, std::size_t offset, int i) {
     std::memcpy(
         &e, static_cast<const unsigned char*>(emulation::lane_input(lane)) + offset + i * sizeof e,
         sizeof e);
@@ -120,9 +126,10 @@ void mma_m16n8(Scalar (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t 
     double sum = 0;
     for (int k = 0; k < 2 * kHalf; ++k) {
       const int quad = k % kHalf / kPer;
-      sum += element(at.row % 8 * 4 + quad,
-                     offsetof(Operands, a) + 4 * (at.row / 8 + 2 * (k / kHalf)), k % kPer) *
-             element(at.column * 4 + quad, offsetof(Operands, b) + 4 * (k / kHalf), k % kPer);
+      sum +=
+          element(Element{}, at.row % 8 * 4 + quad,
+                  offsetof(Operands, a) + 4 * (at.row / 8 + 2 * (k / kHalf)), k % kPer) *
+          element(Right{}, at.column * 4 + quad, offsetof(Operands, b) + 4 * (k / kHalf), k % kPer);
     }
     d[r] = static_cast<Scalar>(static_cast<double>(d[r]) + sum);
   }
@@ -140,8 +147,25 @@ inline void mma_tf32(float (&d)[4], const std::uint32_t (&a)[4], const std::uint
 inline void mma_s8(int (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
   mma_m16n8<std::int8_t>(d, a, b);
 }
+inline void mma_u8s8(int (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+  mma_m16n8<std::uint8_t, std::int8_t>(d, a, b);
+}
 inline void mma_e4m3(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
   mma_m16n8<__nv_fp8_e4m3>(d, a, b);
+}
+
+inline void compute_here(std::uint32_t&) {}
+
+inline void widen_e4m3(std::uint32_t (&pairs)[2], std::uint32_t four) {
+  for (int i = 0; i < 2; ++i) {
+    const __half2_raw both =
+        __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(four >> 16 * i), __NV_E4M3);
+    pairs[i] = both.x | static_cast<std::uint32_t>(both.y) << 16;
+  }
+}
+inline float exp2_approx(float x) {
+  const float y = std::exp2(x);
+  return y < 0x1p-126f ? 0.0f : y;
 }
 
 template <class T>
