@@ -117,6 +117,7 @@ struct ByteHeads<__nv_fp8_e4m3, dim> {
   using Element = __nv_fp8_e4m3;
   static constexpr int kDim = dim, kMost = 8, kStepTokens = kByteTokens;
   static constexpr bool kScaled = false, kAnyValue = false;
+  static_assert(dim == 128, "a row is one period of the swizzle");
 
   std::uint32_t q[dim / 16][4];
   /// out[c][r] is of head 2 q + r % 2 and dimension 16 c + 2 g + r / 2.
@@ -226,6 +227,7 @@ struct ByteHeads<std::int8_t, dim> {
   using Element = std::int8_t;
   static constexpr int kDim = dim, kMost = 8, kStepTokens = kByteTokens;
   static constexpr bool kScaled = true, kAnyValue = true;
+  static_assert(dim == 128, "a row is one period of the swizzle");
   static constexpr float kLargestQuery = 127 * 256 + 127;
   static constexpr float kLargestScale = 32767;  ///< in units; times a p below 2 it has 16 bits
   static constexpr float kScaleRoom = 1.25f;     ///< above the scale that the unit was set by

@@ -515,6 +515,23 @@ TEST(MatmulRoof, IsOfWhatTheTensorCoresMultiply) {
   EXPECT_EQ(roof("sm90a_v13_store", "e4m3"), Roof("wgmma", "e4m3"));
 }
 
+TEST(AttentionRoof, IsOfWhatTheTensorCoresMultiply) {
+  using Roof = std::pair<std::string, std::string>;
+  const auto roof = [](const char* variant, const char* dtype) {
+    const auto& [info, operation] = find("attention", variant);
+    const Case c = {.dtype = dtype,
+                    .keys = {{"batch", "1"},
+                             {"context", "9"},
+                             {"heads", "1"},
+                             {"kv_heads", "1"},
+                             {"head_dim", "128"}}};
+    return operation->bind(info, c, kChip)->exec_unit();
+  };
+  EXPECT_EQ(roof("sm90a_v6_fused", "s8"), Roof("mma", "bf16"));
+  EXPECT_EQ(roof("sm90a_v7_bytes", "s8"), Roof("mma", "s8"));
+  EXPECT_EQ(roof("sm90a_v7_bytes", "e4m3"), Roof("mma", "f16"));
+}
+
 /// Beyond 512^3 the oracle samples on the device; forced here on a small product.
 TEST(Oracles, SampledChecksAcceptARightProduct) {
   const Case c = {.dtype = "f32", .keys = {{"M", "9"}, {"N", "2000"}, {"K", "8000"}}};
