@@ -22,7 +22,7 @@ struct Steps {
                                                   TileShared<Type>& shared,
                                                   RingPosition<kStages>& at, int steps, int group,
                                                   const Release& release) {
-    multiply_steps(d, shared, at, steps, group, release);
+    multiply_steps<Type>(d, shared, at, steps, group, release);
   }
 };
 

@@ -1,5 +1,4 @@
-// What v13, v14, v16 and v17 share: the products of a tile in every type that wgmma has, and the
-// tile's way out by TMA.
+// What v13, v14, v16, v17 and sm90a_streamk_pairs share: their tiles, and a tile's way out by TMA.
 #pragma once
 
 #include "kernels/cuda/pairs.cuh"
@@ -84,45 +83,6 @@ struct TileShared {
   ptx::Mbarrier full[kStages], empty[kStages];
 };
 static_assert(sizeof(TileShared<Bf16>) <= 227 << 10, "a block's shared memory");
-
-/// A warpgroup's products of a tile's next `steps` stages. `release(stage)` follows the last read
-/// of each. Promoted ones are half of the columns at a time: all would be two registers an entry,
-/// more than a thread has.
-template <class Type, int kStages, class Release>
-__device__ __forceinline__ void multiply_steps(typename Type::Accumulator (&d)[kTileN / 2],
-                                               TileShared<Type>& shared, RingPosition<kStages>& at,
-                                               int steps, int group, const Release& release) {
-  if constexpr (kPromoted<Type>) {
-    typename Type::Accumulator products[kTileN / 4];
-#pragma unroll
-    for (int r = 0; r < kTileN / 2; ++r) d[r] = 0;
-    for (int i = 0; i < steps; ++i, at.advance()) {
-      ptx::mbarrier_wait(shared.full[at.stage], at.parity);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        multiply<Type>(products, shared.stages[at.stage], group, false, half * kTileN / 2 / kPanel);
-        ptx::wgmma_wait<0>();
-        ptx::pin(products);
-        if (half == 1) release(at.stage);
-#pragma unroll
-        for (int r = 0; r < kTileN / 4; ++r) d[half * kTileN / 4 + r] += products[r];
-        ptx::pin(d);  // added before the next products need the registers
-      }
-    }
-  } else {
-    int before = 0;
-    for (int i = 0; i < steps; ++i, at.advance()) {
-      ptx::mbarrier_wait(shared.full[at.stage], at.parity);
-      multiply<Type>(d, shared.stages[at.stage], group, i > 0);
-      ptx::wgmma_wait<1>();
-      if (i > 0) release(before);
-      before = at.stage;
-    }
-    ptx::wgmma_wait<0>();
-    ptx::pin(d);
-    release(before);
-  }
-}
 
 /// Z as TMA stores it, and its rest: TMA writes 16 bytes or nothing, also where a row ends within
 /// them, and so gets the columns before `whole` only.

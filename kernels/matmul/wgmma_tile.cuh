@@ -86,19 +86,19 @@ __device__ __forceinline__ void load_y(Stage<kTileN>& s, const CUtensorMap& map,
   }
 }
 
-/// Brings this block's half of Y's columns into both blocks of a cluster of two.
+/// Brings one half of Y's columns, the lower by `rank` 0, into both of two blocks of a cluster.
 template <class Type, int kTileN>
 __device__ __forceinline__ void load_y_half(Stage<kTileN>& s, const CUtensorMap& map, int rank,
-                                            int column, int k, int batch, ptx::Mbarrier& full) {
+                                            int column, int k, int batch, ptx::Mbarrier& full,
+                                            std::uint16_t both = 0b11) {
   constexpr int kHalf = kTileN / kPanel / 2;
-  constexpr std::uint16_t kBoth = 0b11;
 #pragma unroll
   for (int i = 0; i < kHalf; ++i) {
     const int p = rank * kHalf + i, c = column + p * kPanel;
     if constexpr (Type::kTransposed)
-      ptx::load_box_multicast(s.y[p], map, k, c, batch, full, kBoth);
+      ptx::load_box_multicast(s.y[p], map, k, c, batch, full, both);
     else
-      ptx::load_box_multicast(s.y[p], map, c, k, batch, full, kBoth);
+      ptx::load_box_multicast(s.y[p], map, c, k, batch, full, both);
   }
 }
 
@@ -120,6 +120,47 @@ __device__ __forceinline__ void multiply(Scalar (&d)[kRegisters], const Stage<kT
   for (int i = 0; i < kInstructions; ++i)
     Type::multiply(d, x + 2 * i, y + kNextY * i, accumulate || i > 0);
   ptx::wgmma_commit();
+}
+
+/// A warpgroup's products of a tile's next `steps` stages. `release(stage)` follows the last read
+/// of each. Promoted ones are 128 columns at a time: those of 256 would be two registers an entry,
+/// more than a thread has.
+template <class Type, class Shared, int kRegisters, int kStages, class Release>
+__device__ __forceinline__ void multiply_steps(typename Type::Accumulator (&d)[kRegisters],
+                                               Shared& shared, RingPosition<kStages>& at, int steps,
+                                               int group, const Release& release) {
+  if constexpr (kPromoted<Type>) {
+    constexpr int kAtOnce = 64, kTimes = kRegisters / kAtOnce;
+    typename Type::Accumulator products[kAtOnce];
+#pragma unroll
+    for (int r = 0; r < kRegisters; ++r) d[r] = 0;
+    for (int i = 0; i < steps; ++i, at.advance()) {
+      ptx::mbarrier_wait(shared.full[at.stage], at.parity);
+#pragma unroll
+      for (int part = 0; part < kTimes; ++part) {
+        multiply<Type>(products, shared.stages[at.stage], group, false,
+                       part * 2 * kAtOnce / kPanel);
+        ptx::wgmma_wait<0>();
+        ptx::pin(products);
+        if (part == kTimes - 1) release(at.stage);
+#pragma unroll
+        for (int r = 0; r < kAtOnce; ++r) d[part * kAtOnce + r] += products[r];
+        ptx::pin(d);  // added before the next products need the registers
+      }
+    }
+  } else {
+    int before = 0;
+    for (int i = 0; i < steps; ++i, at.advance()) {
+      ptx::mbarrier_wait(shared.full[at.stage], at.parity);
+      multiply<Type>(d, shared.stages[at.stage], group, i > 0);
+      ptx::wgmma_wait<1>();
+      if (i > 0) release(before);
+      before = at.stage;
+    }
+    ptx::wgmma_wait<0>();
+    ptx::pin(d);
+    release(before);
+  }
 }
 
 /// Writes a warpgroup's 64 rows from its registers: 32 contiguous bytes from every four lanes.
