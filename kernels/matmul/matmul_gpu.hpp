@@ -34,6 +34,7 @@ struct GpuArguments {
 struct GpuTiles {
   int block_m = 0, block_n = 0, block_k = 0, warp_m = 0, warp_n = 0;
   int cluster_m = 1;  ///< blocks, one below the other, that share one read of Y
+  int cluster_n = 1;  ///< blocks side by side that share one read of X
 };
 
 struct GpuTypes {
@@ -65,6 +66,8 @@ struct GpuKernel {
   void (*tune)(void* state, const std::vector<GpuArguments>& copies) = nullptr;
   /// Bytes of sums that a call's blocks leave to one another, by its state; null: none.
   double (*part_bytes)(const void* state) = nullptr;
+  /// The tiles, where they depend on the shape; null: those above.
+  GpuTiles (*tiles_of)(const void* state) = nullptr;
   std::string (*label)() = nullptr;  ///< further `key=value;` text; null: none
 };
 

@@ -199,7 +199,8 @@ class GpuMatmul final : public cuda::GpuProblem {
     std::shared_ptr<void> state;
   };
 
-  const GpuTiles& tiles() const {
+  GpuTiles tiles() const {
+    if (kernel_.tiles_of != nullptr) return kernel_.tiles_of(slot_[0].state.get());
     return types_.x == Type::e4m3 && kernel_.e4m3_tiles.block_m > 0 ? kernel_.e4m3_tiles
                                                                     : kernel_.tiles;
   }

@@ -16,8 +16,8 @@ inline LevelBytes gpu_tile_traffic(const Shape& s, const ElementBytes& e, const 
   LevelBytes bytes;
   if (t.block_m == 0) return bytes;
   const double tm = std::ceil(m / t.block_m), tn = std::ceil(n / t.block_n);
-  const double reads_of_y = std::ceil(tm / t.cluster_m);
-  bytes.l2 = batch * (tn * m * k * e.x + reads_of_y * k * n * e.y + m * n * e.z);
+  const double reads_of_x = std::ceil(tn / t.cluster_n), reads_of_y = std::ceil(tm / t.cluster_m);
+  bytes.l2 = batch * (reads_of_x * m * k * e.x + reads_of_y * k * n * e.y + m * n * e.z);
   bytes.l1 = batch * tm * t.block_m * tn * t.block_n * k *
              (static_cast<double>(e.x) / t.warp_n + static_cast<double>(e.y) / t.warp_m);
   return bytes;
