@@ -120,6 +120,15 @@ PTX_INLINE void cluster_sync() {
       "barrier.cluster.wait.acquire.aligned;" ::
           : "memory");
 }
+/// The same where nothing is told but that all have come: what one wrote before is not visible to
+/// the others, but for mbarriers made before a fence of theirs. No membar.gpu, which waits for all
+/// stores.
+PTX_INLINE void cluster_meet() {
+  asm volatile(
+      "barrier.cluster.arrive.relaxed.aligned;\n"
+      "barrier.cluster.wait.acquire.aligned;" ::
+          : "memory");
+}
 
 /// 16 bytes of block `rank` of the cluster, at the place that `p` has in this block.
 PTX_INLINE uint4 load_of_rank(const void* p, unsigned rank) {

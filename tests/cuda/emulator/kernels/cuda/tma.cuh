@@ -40,6 +40,7 @@ inline void store_wait() { emulation::wait_stores(0); }
 inline void named_barrier(int id, int threads) { emulation::synchronise_named(id, threads); }
 inline unsigned cluster_rank() { return static_cast<unsigned>(emulation::current->rank); }
 inline void cluster_sync() { emulation::synchronise_cluster(); }
+inline void cluster_meet() { emulation::synchronise_cluster(); }
 inline uint4 load_of_rank(const void* p, unsigned rank) {
   const auto offset = static_cast<const unsigned char*>(p) - emulation::dynamic_shared();
   return load_streaming(emulation::dynamic_shared_of(static_cast<int>(rank)) + offset);
