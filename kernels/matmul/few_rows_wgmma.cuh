@@ -208,13 +208,14 @@ FewLine few_line(const GpuArguments& a) {
 /// A launch of `blocks` blocks in clusters, which may begin while the kernel before runs. Holds
 /// what `config` points to: not to be copied.
 struct FewLaunch {
-  FewLaunch(int blocks, int cluster, std::size_t shared, cudaStream_t stream) {
+  FewLaunch(int blocks, int cluster, std::size_t shared, cudaStream_t stream,
+            int threads = kFewThreads) {
     attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[0].val.programmaticStreamSerializationAllowed = 1;
     attributes[1].id = cudaLaunchAttributeClusterDimension;
     attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
     config.gridDim = dim3(blocks);
-    config.blockDim = dim3(kFewThreads);
+    config.blockDim = dim3(threads);
     config.dynamicSmemBytes = shared;
     config.stream = stream;
     config.attrs = attributes;

@@ -84,6 +84,9 @@ RULES = {
     "matmul_sm90a_v17_behind": {"": {**QUARTERS, r"UTMASTG": 16}},
     "matmul_sm90a_skinny": {"": {**FEW_WGMMA, r"ATOMG\.E\.INC": 1, LOADS_16: 16}, **BY_TYPE},
     "matmul_sm90a_skinny_cluster": {"": {**FEW_WGMMA, r"UCGABAR_ARV": 2, r"LD\.E\.128": 8}, **BY_TYPE},
+    "matmul_sm90a_rows_cluster": {"": {**RING, r"UTMALDG\.3D\.MULTICAST": 2, r"PREEXIT": 1, r"ACQBULK": 2,
+                                       r"UCGABAR_ARV": 3, r"LD\.E\.128": 8},
+                                  "Bf16|F16": {r"HGMMA": 4}, "2S8E": {r"IGMMA": 4}, "E4m3": {r"QGMMA": 4}},
     "attention_sm80_v2_split": {"split_kernel": {r"LDG\.E\.NA\.128": 8}},
     "attention_sm80_v3_gqa": {"split_kernel": {r"LDG\.E\.NA\.128": 4}},
     "attention_sm80_v4_mma": {"mma_kernel.*Li128": {r"LDGSTS\.E\.BYPASS\.128": 8, r"HMMA\.16816\.F32": 32},
@@ -101,7 +104,7 @@ RULES = {
 # Local memory (a spill), and loads and stores that first ask which memory an address is of.
 FORBIDDEN = re.compile(r"^(?:LDL|STL|LD|ST|ATOM)(?:\.|$)")
 # But so are loads of another block's shared memory.
-OF_A_CLUSTER = {"matmul_sm90a_skinny_cluster": "LD.E.128"}
+OF_A_CLUSTER = {"matmul_sm90a_skinny_cluster": "LD.E.128", "matmul_sm90a_rows_cluster": "LD.E.128"}
 
 # 00a0 @!P0 LDG.E.128 R4, desc[UR6][R2.64] ;
 INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)")

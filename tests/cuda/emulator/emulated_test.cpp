@@ -185,6 +185,12 @@ std::shared_ptr<void> streamk_without_last_step(const matmul::GpuArguments& a,
   less.k -= 64;
   return matmul::sm90a_v14_streamk.open(less, types);
 }
+std::shared_ptr<void> rows_cluster_without_last_step(const matmul::GpuArguments& a,
+                                                     const matmul::GpuTypes& types) {
+  matmul::GpuArguments less = a;
+  less.k -= 64;
+  return matmul::sm90a_rows_cluster.open(less, types);
+}
 void splitk_without_last_part(const matmul::GpuArguments& a, cudaStream_t stream) {
   matmul::GpuArguments less = a;
   less.k -= less.k / 4;
@@ -278,6 +284,12 @@ TEST(Oracles, CatchWrongKernels) {
   EXPECT_EQ(verdict(streamk, &table, kCut), "");
   table.open = streamk_without_last_step;
   EXPECT_NE(verdict(streamk, &table, kCut), "");
+
+  const auto& rows_cluster = find("matmul", "sm90a_rows_cluster");
+  table = matmul::sm90a_rows_cluster;
+  EXPECT_EQ(verdict(rows_cluster, &table, kCut), "");
+  table.open = rows_cluster_without_last_step;
+  EXPECT_NE(verdict(rows_cluster, &table, kCut), "");
 
   const Case mixed = {.dtype = "bf16xs8",
                       .keys = {{"M", "9"}, {"N", "130"}, {"K", "700"}, {"pack", "pre"}}};
@@ -478,6 +490,11 @@ TEST(MatmulTraffic, CountsTheSumsThatBlocksLeaveToOneAnother) {
   // Four parts of 128 x 256 floats.
   EXPECT_EQ(l2("sm90a_v14_streamk", kCut),
             2 * (129 + 257) * 1300 * 2 + 129 * 257 * 4 + 2 * 4 * 128 * 256 * 4);
+  // Tiles of 128 columns: three, of two blocks that share weights; four, of which two share X.
+  EXPECT_EQ(l2("sm90a_rows_cluster", kCut), (3 * 129 + 257) * 1300 * 2 + 129 * 257 * 4);
+  EXPECT_EQ(l2("sm90a_rows_cluster",
+               {.dtype = "bf16", .keys = {{"M", "16"}, {"N", "512"}, {"K", "1000"}}}),
+            (2 * 16 + 512) * 1000 * 2 + 16 * 512 * 4);
   // 11 steps of K in two parts, of two tiles of 16 x 128.
   EXPECT_EQ(l2("sm80_splitk", {.dtype = "bf16xs8",
                                .keys = {{"M", "9"}, {"N", "130"}, {"K", "700"}, {"pack", "pre"}}}),
