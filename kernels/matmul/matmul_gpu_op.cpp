@@ -481,9 +481,9 @@ std::vector<Case> test_cases() {
     all.push_back(make(form, 1, 129, 257, 1300, false));
     all.push_back(make(form, 1, 5, 1700, 900, false));
     all.push_back(make(form, 1, 2100, 4300, 3000, false));
-    // Up to 256 rows: over three clusters in one turn and in two, each of two blocks' rows and of
-    // one's, and over a batch.
-    all.push_back(make(form, 1, 140, 700, 1000, false));
+    // The same over three clusters; tiles of two blocks' rows and of one's in two turns, and over a
+    // batch.
+    all.push_back(make(form, 1, 150, 200, 2700, false));
     all.push_back(make(form, 1, 200, 1000, 200, false));
     all.push_back(make(form, 1, 100, 1700, 200, false));
     all.push_back(make(form, 2, 150, 130, 700, false));

@@ -52,16 +52,17 @@ __device__ __forceinline__ void add_parts(Scalar (&d)[kRegisters],
 
 /// Makes d a whole tile's sums of warpgroup `group`, in the order of K, where this block is the
 /// last of those that make the tile; else leaves them this block's part and returns false. `last`
-/// is the warpgroup's own in shared memory, `barrier` its named barrier.
+/// is the warpgroup's own in shared memory, `barrier` its named barrier. Where blocks of a cluster
+/// have a share together, `block` is the cluster and kConsumers counts all their warpgroups.
 template <int kConsumers, class Scalar, int kRegisters>
 __device__ __forceinline__ bool sum_of_parts(Scalar (&d)[kRegisters], const StreamK& work,
                                              std::int64_t tile, Part<Scalar, kRegisters>* sums,
-                                             unsigned* finished, int group, int barrier,
-                                             bool& last) {
+                                             unsigned* finished, int group, int barrier, bool& last,
+                                             int block = blockIdx.x) {
   const int parts = work.parts(tile);
   if (parts == 1) return true;
-  const auto part = [&](int block) { return sums + work.part(tile, block) * kConsumers + group; };
-  write_part(*part(blockIdx.x), d);
+  const auto part = [&](int b) { return sums + work.part(tile, b) * kConsumers + group; };
+  write_part(*part(block), d);
   __threadfence();  // the part is visible before it is counted
   ptx::named_barrier(barrier, kWarpgroup);
   if (threadIdx.x % kWarpgroup == 0)

@@ -185,6 +185,12 @@ std::shared_ptr<void> streamk_without_last_step(const matmul::GpuArguments& a,
   less.k -= 64;
   return matmul::sm90a_v14_streamk.open(less, types);
 }
+std::shared_ptr<void> pairs_without_last_step(const matmul::GpuArguments& a,
+                                              const matmul::GpuTypes& types) {
+  matmul::GpuArguments less = a;
+  less.k -= 64;
+  return matmul::sm90a_streamk_pairs.open(less, types);
+}
 std::shared_ptr<void> rows_cluster_without_last_step(const matmul::GpuArguments& a,
                                                      const matmul::GpuTypes& types) {
   matmul::GpuArguments less = a;
@@ -243,6 +249,9 @@ int mma_attention_with_equal_lengths(const attention::GpuArguments& a, cudaStrea
 /// Four tiles of 21 steps over three blocks: two are cut, each in two parts.
 const Case kCut = {.dtype = "bf16", .keys = {{"M", "129"}, {"N", "257"}, {"K", "1300"}}};
 
+/// A pair of tiles of 43 steps over three clusters.
+const Case kCutPair = {.dtype = "bf16", .keys = {{"M", "150"}, {"N", "200"}, {"K", "2700"}}};
+
 TEST(Oracles, CatchWrongKernels) {
   const dot::GpuKernel short_dot = {.bf16 = dot_without_last};
   // An input value can be 0, so that leaving it out is right: of several lengths one must show.
@@ -284,6 +293,12 @@ TEST(Oracles, CatchWrongKernels) {
   EXPECT_EQ(verdict(streamk, &table, kCut), "");
   table.open = streamk_without_last_step;
   EXPECT_NE(verdict(streamk, &table, kCut), "");
+
+  const auto& pairs = find("matmul", "sm90a_streamk_pairs");
+  table = matmul::sm90a_streamk_pairs;
+  EXPECT_EQ(verdict(pairs, &table, kCutPair), "");
+  table.open = pairs_without_last_step;
+  EXPECT_NE(verdict(pairs, &table, kCutPair), "");
 
   const auto& rows_cluster = find("matmul", "sm90a_rows_cluster");
   table = matmul::sm90a_rows_cluster;
@@ -465,21 +480,27 @@ TEST(DecodeStep, IsTheSumOfItsParts) {
 }
 
 std::vector<std::uint32_t> kept_z;
+template <const matmul::GpuKernel& kKernel>
 void streamk_keeping_z(const matmul::GpuArguments& a, cudaStream_t stream) {
-  matmul::sm90a_v14_streamk.bf16(a, stream);
+  kKernel.bf16(a, stream);
   const auto* z = static_cast<const std::uint32_t*>(a.z);
   kept_z.assign(z, z + a.m * a.z_pitch);
 }
-TEST(StreamK, GivesTheSameBitsWhicheverBlockAddsThePartsUp) {
-  matmul::GpuKernel table = matmul::sm90a_v14_streamk;
-  table.bf16 = streamk_keeping_z;
-  const auto& kernel = find("matmul", "sm90a_v14_streamk");
-  EXPECT_EQ(verdict(kernel, &table, kCut), "");
+template <const matmul::GpuKernel& kKernel>
+void expect_same_bits_backwards(const char* variant, const Case& c) {
+  matmul::GpuKernel table = kKernel;
+  table.bf16 = streamk_keeping_z<kKernel>;
+  const auto& kernel = find("matmul", variant);
+  EXPECT_EQ(verdict(kernel, &table, c), "");
   const auto forwards_z = kept_z;
   emulation::backwards = true;
-  EXPECT_EQ(verdict(kernel, &table, kCut), "");
+  EXPECT_EQ(verdict(kernel, &table, c), "");
   emulation::backwards = false;
-  EXPECT_EQ(kept_z, forwards_z);
+  EXPECT_EQ(kept_z, forwards_z) << variant;
+}
+TEST(StreamK, GivesTheSameBitsWhicheverBlockAddsThePartsUp) {
+  expect_same_bits_backwards<matmul::sm90a_v14_streamk>("sm90a_v14_streamk", kCut);
+  expect_same_bits_backwards<matmul::sm90a_streamk_pairs>("sm90a_streamk_pairs", kCutPair);
 }
 
 TEST(MatmulTraffic, CountsTheSumsThatBlocksLeaveToOneAnother) {
@@ -490,6 +511,9 @@ TEST(MatmulTraffic, CountsTheSumsThatBlocksLeaveToOneAnother) {
   // Four parts of 128 x 256 floats.
   EXPECT_EQ(l2("sm90a_v14_streamk", kCut),
             2 * (129 + 257) * 1300 * 2 + 129 * 257 * 4 + 2 * 4 * 128 * 256 * 4);
+  // Three of 256 x 256.
+  EXPECT_EQ(l2("sm90a_streamk_pairs", kCutPair),
+            (150 + 200) * 2700 * 2 + 150 * 200 * 4 + 2 * 3 * 256 * 256 * 4);
   // Tiles of 128 columns: three, of two blocks that share weights; four, of which two share X.
   EXPECT_EQ(l2("sm90a_rows_cluster", kCut), (3 * 129 + 257) * 1300 * 2 + 129 * 257 * 4);
   EXPECT_EQ(l2("sm90a_rows_cluster",
