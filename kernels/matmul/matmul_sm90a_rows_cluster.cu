@@ -2,9 +2,9 @@
 // the rows, X where both have the same. K is cut over such pairs, a cluster of up to four, which
 // add up through distributed shared memory. A call begins while the one before ends, as in
 // sm90a_skinny.
-// Bound: the HBM roof, by the weights' bytes, up to 128 rows; the tensor cores at 256. A byte of
-// weights costs L2 two bytes with tiles of 128 columns, 1.5 with 256, and a half less each where
-// two blocks share X; where they share weights, 1.5 and 1 for 256 rows, with v14 three.
+// Bound: the HBM roof, by the weights' bytes, up to 128 rows; the tensor cores at 256. Two blocks
+// that share X ask L2 for 1.5 bytes a byte of weights with tiles of 128 columns, for 1.25 with 256,
+// and alone for 2 and 1.5; two that share weights for 3 and 2, v14 with 256 rows for 3.
 // Gains over v14: not timed yet. Predicted for an H200, bf16, cold: M = 128, N = K = 8192: 29 us of
 // HBM, 3 until a new call's loads come, 3 to add up and store: 35 us (v14 52.0, cuBLASLt 38.4).
 // M = 256, LLaMA-3 8B: gate 86 us of tensor cores under the power cap, and a second turn of 46

@@ -117,5 +117,18 @@ TEST(StreamK, IsChosenWhereItIsFaster) {
   expect(1, 1, 0, 1, 1);
 }
 
+/// M = 256 on 66 pairs of SMs.
+TEST(StreamK, IsChosenForPairsWhereItIsFaster) {
+  const auto expect = [](std::int64_t tiles, int steps, int shared, int blocks, int time) {
+    const StreamK work = stream_k(tiles, steps, 66, 2);
+    EXPECT_EQ(work.shared, shared) << tiles << " x " << steps;
+    EXPECT_EQ(work.blocks, blocks) << tiles << " x " << steps;
+    EXPECT_EQ(stream_k_time(work, 2), time) << tiles << " x " << steps;
+  };
+  expect(112, 64, 112, 66, 109 + 2 * (2 + 2));  // N = 28672, K = 4096: instead of two turns of 64
+  expect(40, 128, 40, 66, 78 + 2 * (2 + 3));    // N = 10240, K = 8192: instead of 40 pairs' 128
+  expect(16, 64, 16, 64, 16 + 2 * (2 + 4));     // N = K = 4096: four pairs a tile
+}
+
 }  // namespace
 }  // namespace kernels::matmul
