@@ -41,7 +41,8 @@ std::string ptx_conflict(int major, int driver_version, int runtime_version);
 
 /// Whether a device of capability `major`.`minor` runs what `need` names; portable code (sm80) goes
 /// on to newer chips, architecture-specific code (sm90a) runs on 9.0 only. mma.sync in fp8 is an
-/// instruction of 8.9 and 12.x: for 9.x and 10.x nvcc makes conversions and a product in fp16 of it.
+/// instruction of 8.9 and 12.x: for 9.x and 10.x nvcc makes conversions and a product in fp16 of
+/// it.
 bool capability_fits(Need need, int major, int minor);
 
 }  // namespace kernels::cuda

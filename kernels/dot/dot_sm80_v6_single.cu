@@ -2,8 +2,9 @@
 // Bound: the HBM read roof (L2's when resident); launch time below a few megabytes.
 // Gains over v5: no memset and no atomics on one address: nothing on an H200 at 1 GiB, where it is
 // 1.04 times cuBLAS and 1.02 times CUB in fp32, 1.34 and 1.92 times CUB in bf16 and int8. Products
-// that share a launch: 3.3 us each for 16 MB from L2, half of a launch's time, where blocks added up
-// after every product; warps that go on to the next one instead are not timed yet (L2 takes 1.5).
+// that share a launch: 3.3 us each for 16 MB from L2, half of a launch's time, where blocks added
+// up after every product; warps that go on to the next one instead are not timed yet (L2
+// takes 1.5).
 #include "kernels/dot/dot_gpu.cuh"
 
 namespace kernels::dot {

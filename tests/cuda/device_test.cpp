@@ -63,8 +63,8 @@ TEST(CapabilityFits, PortableCodeGoesOnHopperCodeDoesNot) {
 
 TEST(Missing, SaysTheSameForEveryNeedWithoutAGpu) {
   if (unusable().empty()) GTEST_SKIP() << "there is a GPU";
-  for (const Need need :
-       {Need::sm80, Need::fp8_mma, Need::sm90a, Need::cublaslt, Need::cublas, Need::cub, Need::cudnn})
+  for (const Need need : {Need::sm80, Need::fp8_mma, Need::sm90a, Need::cublaslt, Need::cublas,
+                          Need::cub, Need::cudnn})
     EXPECT_EQ(cuda::missing(need), unusable());
   EXPECT_EQ(unusable().find('\n'), std::string::npos);
 }
