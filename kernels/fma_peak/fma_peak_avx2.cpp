@@ -24,6 +24,6 @@ double madd_chains(std::int64_t iterations, int one) {
 extern const Kernel avx2 = {.exec_unit = Avx2::kUnit,
                             .f64 = fma_chain<Avx2::F64>(),
                             .f32 = fma_chain<Avx2::F32>(),
-                            .s8 = {madd_chains, 2.0 * kChainsOf<__m256i> * 16}};
+                            .s8 = {madd_chains, 2.0 * kChainsOf<sizeof(__m256i)> * 16}};
 
 }  // namespace kernels::fma_peak

@@ -42,7 +42,7 @@ void adds() {
 extern const Kernel avx512 = {.exec_unit = Avx512::kUnit,
                               .f64 = fma_chain<Avx512::F64>(),
                               .f32 = fma_chain<Avx512::F32>(),
-                              .s8 = {madd_chains, 2.0 * kChainsOf<__m512i> * 32},
+                              .s8 = {madd_chains, 2.0 * kChainsOf<sizeof(__m512i)> * 32},
                               .adds = {adds<4>, adds<8>}};
 
 }  // namespace kernels::fma_peak

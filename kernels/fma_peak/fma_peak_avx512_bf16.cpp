@@ -18,6 +18,6 @@ double dot_chains(std::int64_t iterations, int one) {
 }  // namespace
 
 extern const Kernel avx512_bf16 = {.exec_unit = Avx512Bf16::kUnit,
-                                   .bf16 = {dot_chains, 2.0 * kChainsOf<__m512> * 32}};
+                                   .bf16 = {dot_chains, 2.0 * kChainsOf<sizeof(__m512)> * 32}};
 
 }  // namespace kernels::fma_peak

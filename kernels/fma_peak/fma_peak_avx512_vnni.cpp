@@ -18,8 +18,9 @@ double split_chains(std::int64_t iterations, int one) { return dot_chains(iterat
 
 }  // namespace
 
-extern const Kernel avx512_vnni = {.exec_unit = Avx512Vnni::kUnit,
-                                   .s8 = {dot_chains, 2.0 * kChainsOf<__m512i> * 64},
-                                   .bf16_s8 = {split_chains, 2.0 * kChainsOf<__m512i> * 32}};
+extern const Kernel avx512_vnni = {
+    .exec_unit = Avx512Vnni::kUnit,
+    .s8 = {dot_chains, 2.0 * kChainsOf<sizeof(__m512i)> * 64},
+    .bf16_s8 = {split_chains, 2.0 * kChainsOf<sizeof(__m512i)> * 32}};
 
 }  // namespace kernels::fma_peak

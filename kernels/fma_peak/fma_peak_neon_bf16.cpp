@@ -18,6 +18,6 @@ double dot_chains(std::int64_t iterations, int one) {
 }  // namespace
 
 extern const Kernel neon_bf16 = {.exec_unit = NeonBf16::kUnit,
-                                 .bf16 = {dot_chains, 2.0 * kChainsOf<float32x4_t> * 8}};
+                                 .bf16 = {dot_chains, 2.0 * kChainsOf<sizeof(float32x4_t)> * 8}};
 
 }  // namespace kernels::fma_peak

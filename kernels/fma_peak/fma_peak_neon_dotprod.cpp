@@ -17,6 +17,6 @@ double dot_chains(std::int64_t iterations, int one) {
 }  // namespace
 
 extern const Kernel neon_dotprod = {.exec_unit = NeonDotprod::kUnit,
-                                    .s8 = {dot_chains, 2.0 * kChainsOf<int32x4_t> * 16}};
+                                    .s8 = {dot_chains, 2.0 * kChainsOf<sizeof(int32x4_t)> * 16}};
 
 }  // namespace kernels::fma_peak

@@ -19,8 +19,8 @@ double scalar_chains(std::int64_t iterations, int one) {
 
 constexpr Kernel scalar_kernel() {
   return {.exec_unit = "scalar",
-          .f64 = {scalar_chains<double>, 2.0 * kChainsOf<double>},
-          .f32 = {scalar_chains<float>, 2.0 * kChainsOf<float>}};
+          .f64 = {scalar_chains<double>, 2.0 * kChainsOf<sizeof(double)>},
+          .f32 = {scalar_chains<float>, 2.0 * kChainsOf<sizeof(float)>}};
 }
 
 }  // namespace

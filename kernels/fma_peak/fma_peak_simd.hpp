@@ -10,13 +10,13 @@ namespace {
 /// Twelve chains: latency x pipes is 8 to 12 on the cores in use, and with the two operands they
 /// still fit the sixteen registers of AVX2. Twice as many in the 32 of AVX-512: Zen 5 has two
 /// vdpbf16ps a cycle of six cycles each, of which twelve chains reach 0.92.
-template <class V>
-inline constexpr int kChainsOf = sizeof(V) == 64 ? 24 : 12;
+template <std::size_t vector_bytes>
+inline constexpr int kChainsOf = vector_bytes == 64 ? 24 : 12;
 
 /// `step(acc, one)` does one multiply-add.
 template <class V, class X, class Step, class Sum>
 double run_chains(std::int64_t iterations, V zero, X one, Step step, Sum sum) {
-  constexpr int kChains = kChainsOf<V>;
+  constexpr int kChains = kChainsOf<sizeof(V)>;
   V acc[kChains];  // in registers only if every loop over it is unrolled
 #pragma GCC unroll 24
   for (int c = 0; c < kChains; ++c) acc[c] = zero;
@@ -54,7 +54,7 @@ double fma_chains(std::int64_t iterations, int one) {
 
 template <class F>
 constexpr Chain fma_chain() {
-  return {fma_chains<F>, 2.0 * kChainsOf<typename F::V> * F::kWidth};
+  return {fma_chains<F>, 2.0 * kChainsOf<sizeof(typename F::V)> * F::kWidth};
 }
 
 }  // namespace
