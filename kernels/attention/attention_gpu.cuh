@@ -41,19 +41,20 @@ struct CombineShared {
   float totals[kCombiners<dim, threads>];
 };
 
-/// The output of `heads` (sequence, head) pairs from `first_head` on: their chunks' sums, brought
-/// to one maximum, by `threads` threads that `synchronise` waits for. A group takes every nth chunk
-/// of a head, eight at a time, as each is an L2 latency away. Past L1, which the writes of other
-/// blocks of a running kernel do not reach.
+/// The output of `heads` (sequence, head) pairs from `first_head` on: the sums of their first
+/// `chunks` pieces, brought to one maximum, by `threads` threads that `synchronise` waits for. A
+/// group takes every nth chunk of a head, eight at a time, as each is an L2 latency away. Past L1,
+/// which the writes of other blocks of a running kernel do not reach.
 template <int dim, int threads, class Synchronise>
 __device__ __forceinline__ void combine_heads(const GpuArguments& a, std::int64_t first_head,
-                                              int heads, CombineShared<dim, threads>& shared,
+                                              int heads, int chunks,
+                                              CombineShared<dim, threads>& shared,
                                               Synchronise synchronise) {
   constexpr int kLanes = dim / 4, kGroups = kCombiners<dim, threads>, kBatch = 8;
   static_assert(threads % 32 == 0 && 32 % kLanes == 0);
   const int group = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
   const int of_head = heads < kGroups ? kGroups / heads : 1, at_once = kGroups / of_head;
-  const int last = a.chunks - 1;
+  const int last = chunks - 1;
   for (int done = 0; done < heads; done += at_once) {
     // Groups without a head repeat the last one's, and are not asked.
     const std::int64_t head = first_head + min(done + group / of_head, heads - 1);
@@ -111,7 +112,7 @@ __device__ __forceinline__ void combine_heads(const GpuArguments& a, std::int64_
 template <int dim, int threads>
 __global__ void __launch_bounds__(threads) combine_kernel(GpuArguments a) {
   __shared__ CombineShared<dim, threads> shared;
-  combine_heads<dim>(a, blockIdx.x, 1, shared, [] { __syncthreads(); });
+  combine_heads<dim>(a, blockIdx.x, 1, a.chunks, shared, [] { __syncthreads(); });
 }
 
 /// Few chunks leave more threads without any.

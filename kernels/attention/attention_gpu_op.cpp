@@ -132,7 +132,7 @@ class GpuAttention final : public cuda::GpuProblem {
     const std::int64_t pieces = partials(s.batch, s.heads, pieces_.chunks);
     partial_sums_ = cuda::allocate(pieces * s.head_dim * sizeof(float));
     partial_stats_ = cuda::allocate(pieces * sizeof(float2));
-    finished_ = cuda::allocate_zeroed(s.batch * s.heads * sizeof(unsigned));
+    finished_ = cuda::allocate_zeroed((s.batch * s.heads + 1) * sizeof(unsigned));
     make_marks();
     make_caches();
     for (std::int64_t slot = 0; slot < slots_; ++slot) {
@@ -354,7 +354,8 @@ class GpuAttention final : public cuda::GpuProblem {
     double max = -std::numeric_limits<double>::infinity(), score_error = 0;
     const TwoTerms& two = kernel_.two_terms;
     const double rounding = kernel_.tensor_cores && !whole_weights() ? half_unit() : 0;
-    const double query_rounding = two.s8_query > 0 ? 0 : rounding;
+    const bool two_terms = two.s8_query > 0 && cuda::size_of(type_) == 1;
+    const double query_rounding = two_terms ? 0 : rounding;
     const double whole_query = scaled() ? two.s8_query * q_max : 0;
     for (std::int64_t t = 0; t < length; ++t) {
       const std::int64_t row = row_of(b, kv_head, t);

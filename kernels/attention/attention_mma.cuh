@@ -56,23 +56,30 @@ __device__ __forceinline__ std::uint32_t widened(std::uint32_t low, std::uint32_
     return widened<T, 0>(__byte_perm(low, high, i | (4 + i) << 4));
 }
 
-/// Which heads and tokens a warp, or a block, works on.
+/// Which heads and tokens a warp, or a block, works on: a piece of an item, which is a kv head's
+/// context for a set of its query heads.
 struct MmaItem {
+  int number, piece;
   int sequence, kv_head, first_head, heads;  ///< first_head counts over all sequences
   int begin, end;                            ///< tokens
 
-  /// At most `most` heads.
-  __device__ __forceinline__ MmaItem(const GpuArguments& a, int item, int chunk,
-                                     int most = kMmaHeads) {
+  /// Tokens [first, first + tokens) as far as there are any; at most `most` heads.
+  __device__ __forceinline__ MmaItem(const GpuArguments& a, int item, int chunk, int first,
+                                     int tokens, int most)
+      : number(item), piece(chunk) {
     const int of_kv = a.heads / a.kv_heads, sets = (of_kv + most - 1) / most;
     const int set = item % sets;
     kv_head = item / sets % a.kv_heads;
     sequence = item / sets / a.kv_heads;
-    begin = chunk * a.chunk;
-    end = min(length_of(a, sequence), begin + a.chunk);
+    begin = first;
+    end = min(length_of(a, sequence), first + tokens);
     heads = min(of_kv - set * most, most);
     first_head = sequence * a.heads + kv_head * of_kv + set * most;
   }
+  /// A piece of a context that is cut into equal ones.
+  __device__ __forceinline__ MmaItem(const GpuArguments& a, int item, int chunk,
+                                     int most = kMmaHeads)
+      : MmaItem(a, item, chunk, chunk * a.chunk, a.chunk, most) {}
 };
 /// How many there are.
 __host__ __device__ inline int mma_items(const GpuArguments& a, int most = kMmaHeads) {

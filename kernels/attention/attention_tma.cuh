@@ -11,6 +11,7 @@
 #include "kernels/cuda/ring.cuh"
 #include "kernels/cuda/shared_memory.hpp"
 #include "kernels/cuda/tensor_map.hpp"
+#include "kernels/cuda/wgmma.cuh"
 
 namespace kernels::attention {
 
@@ -64,23 +65,33 @@ struct TmaStage {
   alignas(1024) uint4 v[panels][tokens][kPanelRow / 16];
 };
 
-template <class Heads>
-struct TmaShared {
+/// What the producer fills for warps of `Heads_`.
+template <class Heads_>
+struct TmaRing {
+  using Heads = Heads_;
   static constexpr int kPanels =
       Heads::kDim * static_cast<int>(sizeof(typename Heads::Element)) / kPanelRow;
   static constexpr int kTokens = kTmaWarps * Heads::kStepTokens;  ///< of a stage
   static constexpr int kBoxes = kTokens / kBoxTokens;             ///< of a panel of a stage
   using Stage = TmaStage<kPanels, kTokens>;
   static constexpr int kStages = kRingBytes / static_cast<int>(sizeof(Stage));
-  static_assert(Heads::kStepTokens % kBoxTokens == 0 && kBoxes <= 32, "a lane issues a box");
+  static_assert(Heads::kStepTokens % kBoxTokens == 0 && kBoxes < 32, "a lane issues a box");
+  using Position = cuda::RingPosition<kStages>;
+};
+
+template <class Heads>
+struct TmaShared : TmaRing<Heads> {
+  using Ring = TmaRing<Heads>;
+  static constexpr bool kRunsOn = false;  ///< the ring ends with the piece
+  static constexpr int kJoined = Heads::kMost;
   union {
-    Stage stages[kStages];
+    typename Ring::Stage stages[Ring::kStages];
     // Once no stage is used any more:
-    float sums[kTmaWarps][Heads::kMost][Heads::kDim];
+    float sums[kTmaWarps][kJoined][Heads::kDim];
     CombineShared<Heads::kDim, kTmaWarps * 32> combined;
   };
   float2 stats[kTmaWarps][Heads::kMost];
-  ptx::Mbarrier full[kStages], empty[kStages];
+  ptx::Mbarrier full[Ring::kStages], empty[Ring::kStages];
   bool last;
 };
 
@@ -88,16 +99,13 @@ struct TmaMaps {
   CUtensorMap k, v;
 };
 
-/// The producer: lane i < kBoxes brings in tokens 16 i to 16 i + 15 of every stage.
-template <class Heads>
-__device__ __forceinline__ void produce(TmaShared<Heads>& shared, const CUtensorMap& k,
-                                        const CUtensorMap& v, const GpuArguments& a,
-                                        const MmaItem& item) {
-  using S = TmaShared<Heads>;
+/// The producer: its lane i < kBoxes brings in tokens 16 i to 16 i + 15 of every stage.
+template <class S>
+__device__ __forceinline__ void produce(S& shared, const CUtensorMap& k, const CUtensorMap& v,
+                                        const GpuArguments& a, const MmaItem& item,
+                                        typename S::Position& at) {
   constexpr int kBoxBytes = kBoxTokens * kPanelRow;
   const int lane = threadIdx.x % 32;
-  if (lane >= S::kBoxes) return;
-  cuda::RingPosition<S::kStages> at;
   for (int first = item.begin; first < item.end; first += S::kTokens, at.advance()) {
     const int token = first + kBoxTokens * lane;
     const int boxes = min(S::kBoxes, (item.end - first + kBoxTokens - 1) / kBoxTokens);
@@ -111,7 +119,7 @@ __device__ __forceinline__ void produce(TmaShared<Heads>& shared, const CUtensor
     auto& stage = shared.stages[at.stage];
 #pragma unroll
     for (int p = 0; p < S::kPanels; ++p) {
-      const int column = p * kPanelRow / static_cast<int>(sizeof(typename Heads::Element));
+      const int column = p * kPanelRow / static_cast<int>(sizeof(typename S::Heads::Element));
       ptx::load_box(stage.k[p][kBoxTokens * lane], k, column, row, 0, full);
       ptx::load_box(stage.v[p][kBoxTokens * lane], v, column, row, 0, full);
     }
@@ -119,10 +127,10 @@ __device__ __forceinline__ void produce(TmaShared<Heads>& shared, const CUtensor
 }
 
 /// A consumer warp: its tokens of every stage.
-template <class Heads>
-__device__ __forceinline__ void consume(TmaShared<Heads>& shared, const GpuArguments& a,
-                                        const MmaItem& item, Heads& heads) {
-  using S = TmaShared<Heads>;
+template <class S>
+__device__ __forceinline__ void consume(S& shared, const GpuArguments& a, const MmaItem& item,
+                                        typename S::Heads& heads, typename S::Position& at) {
+  using Heads = typename S::Heads;
   constexpr int kStepTokens = Heads::kStepTokens;
   constexpr int kRowChunks = S::kPanels * kPanelRow / 16;
   const int lane = threadIdx.x % 32, offset = kStepTokens * (threadIdx.x / 32);
@@ -143,7 +151,6 @@ __device__ __forceinline__ void consume(TmaShared<Heads>& shared, const GpuArgum
   };
 
   load_scales(item.begin + offset);
-  cuda::RingPosition<S::kStages> at;
 #pragma unroll 1
   for (int first = item.begin + offset; first - offset < item.end;
        first += S::kTokens, at.advance()) {
@@ -157,10 +164,10 @@ __device__ __forceinline__ void consume(TmaShared<Heads>& shared, const GpuArgum
       const uint4* k = stage.k[0][offset];
       uint4* v = stage.v[0][offset];
       if (!Heads::kAnyValue && left < kStepTokens) {
-        // What the box brought from behind the end has no weight, but may be no number. This is the
-        // ring's last stage: no copy follows these writes.
+        // What the box brought from behind the end has no weight, but may be no number.
         for (int i = lane; i < (kStepTokens - left) * kRowChunks; i += 32)
           v[place(left + i / kRowChunks, i % kRowChunks)] = uint4{0, 0, 0, 0};
+        if constexpr (S::kRunsOn) ptx::fence_async_proxy();  // copies follow these writes
         __syncwarp();
       }
       heads.step(k, v, place, left, k_scale, v_scale);
@@ -170,51 +177,64 @@ __device__ __forceinline__ void consume(TmaShared<Heads>& shared, const GpuArgum
   }
 }
 
-/// The four warps' sums, brought to one maximum, as the piece's partial sums.
-template <class Heads>
-__device__ __forceinline__ void join_warps(TmaShared<Heads>& shared, const GpuArguments& a,
-                                           const MmaItem& item, Heads& heads) {
+/// The four warps' sums, brought to one maximum, as the piece's partial sums; kJoined heads at a
+/// time.
+template <class S>
+__device__ __forceinline__ void join_warps(S& shared, const GpuArguments& a, const MmaItem& item,
+                                           typename S::Heads& heads) {
+  using Heads = typename S::Heads;
   constexpr int kThreads = kTmaWarps * 32, kBarrier = 1, dim = Heads::kDim;
-  const int warp = threadIdx.x / 32, chunk = blockIdx.x;
+  const int warp = threadIdx.x / 32;
   heads.finish();
-  ptx::named_barrier(kBarrier, kThreads);  // all are done with the stages
-  heads.leave([&](int head, int d, float sum) { shared.sums[warp][head][d] = sum; },
-              [&](int head, float max, float total) {
-                shared.stats[warp][head] = {max, total};
-              });
-  ptx::named_barrier(kBarrier, kThreads);
-  for (int i = threadIdx.x; i < item.heads * dim; i += kThreads) {
-    const int head = i / dim, d = i % dim;
-    float max = -INFINITY, total = 0, sum = 0;
 #pragma unroll
-    for (int w = 0; w < kTmaWarps; ++w) max = fmaxf(max, shared.stats[w][head].x);
+  for (int first = 0; first < Heads::kMost; first += S::kJoined) {
+    if (first >= item.heads) break;
+    const auto joined = [&](int head) { return head >= first && head < first + S::kJoined; };
+    ptx::named_barrier(kBarrier, kThreads);  // all are done with what was there
+    heads.leave(
+        [&](int head, int d, float sum) {
+          if (joined(head)) shared.sums[warp][head - first][d] = sum;
+        },
+        [&](int head, float max, float total) {
+          if (joined(head)) shared.stats[warp][head - first] = {max, total};
+        });
+    ptx::named_barrier(kBarrier, kThreads);
+    const int count = min(item.heads - first, S::kJoined);
+    for (int i = threadIdx.x; i < count * dim; i += kThreads) {
+      const int head = i / dim, d = i % dim;
+      float max = -INFINITY, total = 0, sum = 0;
 #pragma unroll
-    for (int w = 0; w < kTmaWarps; ++w) {
-      const float share = weight(shared.stats[w][head].x, max);
-      total += share * shared.stats[w][head].y;
-      sum += share * shared.sums[w][head][d];
+      for (int w = 0; w < kTmaWarps; ++w) max = fmaxf(max, shared.stats[w][head].x);
+#pragma unroll
+      for (int w = 0; w < kTmaWarps; ++w) {
+        const float share = weight(shared.stats[w][head].x, max);
+        total += share * shared.stats[w][head].y;
+        sum += share * shared.sums[w][head][d];
+      }
+      const std::int64_t slot =
+          std::int64_t{item.first_head + first + head} * a.chunks + item.piece;
+      a.partial_sums[slot * dim + d] = sum;
+      if (d == 0) a.partial_stats[slot] = {max, total};
     }
-    const std::int64_t slot = std::int64_t{item.first_head + head} * a.chunks + chunk;
-    a.partial_sums[slot * dim + d] = sum;
-    if (d == 0) a.partial_stats[slot] = {max, total};
   }
 }
 
-/// The block that ends last of an item's pieces combines them.
-template <class Heads>
-__device__ __forceinline__ void combine_if_last(TmaShared<Heads>& shared, const GpuArguments& a,
-                                                const MmaItem& item) {
+/// The block that ends last of an item's `pieces` combines them.
+template <class S>
+__device__ __forceinline__ void combine_if_last(S& shared, const GpuArguments& a,
+                                                const MmaItem& item, int pieces) {
   constexpr int kThreads = kTmaWarps * 32, kBarrier = 1;
   const auto synchronise = [] { ptx::named_barrier(kBarrier, kThreads); };
   synchronise();
   if (threadIdx.x == 0) {
     __threadfence();  // the sums are visible before they are counted
-    shared.last = atomicInc(&a.finished[blockIdx.y], gridDim.x - 1) == gridDim.x - 1;
+    shared.last = atomicInc(&a.finished[item.number], pieces - 1) == pieces - 1;
     __threadfence();  // and the others' are read after they were counted
   }
   synchronise();
   if (!shared.last) return;
-  combine_heads<Heads::kDim>(a, item.first_head, item.heads, shared.combined, synchronise);
+  combine_heads<S::Heads::kDim>(a, item.first_head, item.heads, pieces, shared.combined,
+                                synchronise);
 }
 
 template <class Heads, bool kFused>
@@ -225,15 +245,16 @@ __global__ void __launch_bounds__(kTmaThreads, 2)
   const MmaItem item(a, blockIdx.y, blockIdx.x, Heads::kMost);
   if (threadIdx.x == 0) cuda::init_ring(shared.full, shared.empty, kTmaWarps);
   __syncthreads();
+  typename TmaRing<Heads>::Position at;
   if (threadIdx.x >= kTmaWarps * 32) {
-    produce(shared, k, v, a, item);
+    if (threadIdx.x % 32 < TmaRing<Heads>::kBoxes) produce(shared, k, v, a, item, at);
     return;
   }
   Heads heads;
   heads.load_queries(a, item);
-  consume(shared, a, item, heads);
+  consume(shared, a, item, heads, at);
   join_warps(shared, a, item, heads);
-  if constexpr (kFused) combine_if_last(shared, a, item);
+  if constexpr (kFused) combine_if_last(shared, a, item, gridDim.x);
 }
 
 template <class Heads, bool kFused>
@@ -247,14 +268,11 @@ int launch_tma(const GpuArguments& a, cudaStream_t stream) {
   return kFused ? 1 : 2;
 }
 
-/// Maps for K and V, rows as they lie in the pool, for kernels of any of these `Heads`. Throws
-/// Unsupported where 32-bit coordinates end.
-template <bool kFused, class... Heads>
-std::shared_ptr<void> open_tma(const GpuArguments& a, cuda::Type type, std::int64_t rows,
-                               std::int64_t head_dim) {
+/// Maps for K and V, rows as they lie in the pool. Throws Unsupported where 32-bit coordinates end.
+inline std::shared_ptr<void> tma_maps(const GpuArguments& a, cuda::Type type, std::int64_t rows,
+                                      std::int64_t head_dim) {
   if (rows > std::numeric_limits<int>::max())
     throw cuda::Unsupported("cache: too many rows for TMA");
-  (cuda::allow_shared(tma_kernel<Heads, kFused>, sizeof(TmaShared<Heads>)), ...);
   const auto map = [&](const void* data) {
     return cuda::tensor_map({.type = type,
                              .data = data,
@@ -266,6 +284,14 @@ std::shared_ptr<void> open_tma(const GpuArguments& a, cuda::Type type, std::int6
                             kBoxTokens);
   };
   return std::make_shared<TmaMaps>(TmaMaps{map(a.k), map(a.v)});
+}
+
+/// For kernels of any of these `Heads`.
+template <bool kFused, class... Heads>
+std::shared_ptr<void> open_tma(const GpuArguments& a, cuda::Type type, std::int64_t rows,
+                               std::int64_t head_dim) {
+  (cuda::allow_shared(tma_kernel<Heads, kFused>, sizeof(TmaShared<Heads>)), ...);
+  return tma_maps(a, type, rows, head_dim);
 }
 
 /// Rows of 64 bytes are half a period of the swizzle: heads of 64 in 8 bits are left to v4.

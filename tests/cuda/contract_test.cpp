@@ -1,6 +1,7 @@
 // The GPU operations' cases without a GPU: names, support, costs.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "kernels/attention/attention_gpu_pieces.hpp"
@@ -73,6 +74,42 @@ TEST(AttentionPieces, OfAllItemsRunAtOnce) {
   EXPECT_EQ(chunks(64, 4096, 8), std::pair(4096, 1));  // more items than places
   // 32 heads on one are two items; no piece is below 64 tokens.
   EXPECT_EQ(chunks(1, 300, 1), std::pair(64, 5));
+}
+
+TEST(AttentionPieces, WaitInAQueueLongOnesFirst) {
+  const attention::GpuKernel queue = {
+      .splits = true, .pieces_per_sm = 1, .queue_blocks = 2, .shared_heads = [](int) {
+        return 16;
+      }};
+  const auto pieces = [&](std::int64_t batch, std::int64_t context, int bytes) {
+    const auto p = attention::pieces_of(
+        queue, {.batch = batch, .context = context, .heads = 32, .kv_heads = 8, .head_dim = 128},
+        bytes, 132);
+    const attention::GpuArguments a = {
+        .context = static_cast<int>(context), .chunk = p.chunk, .chunks = p.chunks};
+    return std::array{p.chunk, attention::long_pieces(a), p.chunks};
+  };
+  // 7943 tokens a block: pieces of 256 for its last 1024, which are 1056 of a context's 8192.
+  EXPECT_EQ(pieces(32, 8192, 2), (std::array{256, 6, 6 + 8}));
+  // 1985 tokens: pieces of 128 for 512, 2113 of 8192, and what four times 128 leave of the rest.
+  EXPECT_EQ(pieces(8, 8192, 2), (std::array{128, 11, 11 + 20}));
+  // Tokens of half the bytes: pieces have twice as many.
+  EXPECT_EQ(pieces(32, 8192, 1), (std::array{256, 6, 6 + 8}));
+  EXPECT_EQ(pieces(32, 32768, 1), (std::array{512, 14, 14 + 8}));
+  // 3971 and 1117 tokens a block, of contexts too short for long pieces or nearly so.
+  EXPECT_EQ(pieces(256, 512, 2), (std::array{512, 0, 1}));
+  EXPECT_EQ(pieces(36, 1024, 2), (std::array{128, 1, 1 + 4}));
+  // 248 tokens a block, 993 in bytes: a piece an SM.
+  EXPECT_EQ(pieces(1, 8192, 2), (std::array{512, 0, 16}));
+  EXPECT_EQ(pieces(32, 1024, 1), (std::array{1024, 0, 1}));
+
+  // The first begins at 0, the last ends with the context or beyond it.
+  const attention::GpuArguments a = {.chunk = 128, .chunks = 31};
+  EXPECT_EQ(attention::piece_begin(a, 11, 0), 0);
+  EXPECT_EQ(attention::piece_begin(a, 11, 1), 512);
+  EXPECT_EQ(attention::piece_begin(a, 11, 11), 5632);
+  EXPECT_EQ(attention::piece_begin(a, 11, 12), 5760);
+  EXPECT_EQ(attention::piece_begin(a, 11, 31), 8192);
 }
 
 const KernelInfo& kernel_named(std::string_view op, std::string_view variant) {

@@ -146,11 +146,38 @@ TEST(Emulated, AttentionAddsUpAnyNumberOfPieces) {
     }
 }
 
+/// Two sequences whose pieces, long and short, wait in a queue on a chip of one SM.
+Case queued_case(const char* dtype, const char* head_dim) {
+  return {.dtype = dtype,
+          .keys = {{"batch", "2"},
+                   {"context", "2900"},
+                   {"heads", "3"},
+                   {"kv_heads", "1"},
+                   {"head_dim", head_dim}}};
+}
+Caches one_sm() {
+  Caches chip = kChip;
+  chip.cores = 1;
+  return chip;
+}
+
+TEST(Emulated, AttentionTakesPiecesFromAQueue) {
+  const auto& [info, operation] = find("attention", "sm90a_v8_queue");
+  for (const auto& [dtype, head_dim] : {std::pair{"bf16", "64"}, {"bf16", "128"}, {"s8", "128"}})
+    for (const bool ragged : {false, true}) {
+      Case c = queued_case(dtype, head_dim);
+      if (ragged) c.keys.emplace_back("lengths", "ragged");
+      const auto problem = operation->bind(info, c, one_sm());
+      for (int call = 0; call < 2; ++call) EXPECT_EQ(problem->verify(), "") << c.name();
+    }
+}
+
 /// The verdict on `c` with another table in the kernel's place.
-std::string verdict(const Emulated& kernel, const void* table, const Case& c) {
+std::string verdict(const Emulated& kernel, const void* table, const Case& c,
+                    const Caches& chip = kChip) {
   KernelInfo info = kernel.info;
   info.table = table;
-  return kernel.operation->bind(info, c, kChip)->verify();
+  return kernel.operation->bind(info, c, chip)->verify();
 }
 
 // Wrong kernels that the oracles must catch: each leaves out the last of something.
@@ -239,6 +266,16 @@ int bytes_attention_without_last(const attention::GpuArguments& a, cudaStream_t 
   --less.context;
   const attention::GpuKernel& kernel = attention::sm90a_v7_bytes;
   return (std::is_same_v<T, std::int8_t> ? kernel.s8 : kernel.e4m3).dim_128(less, stream);
+}
+int queue_attention_without_last(const attention::GpuArguments& a, cudaStream_t stream) {
+  attention::GpuArguments less = a;
+  --less.context;
+  return attention::sm90a_v8_queue.bf16.dim_128(less, stream);
+}
+int queue_attention_without_last_piece(const attention::GpuArguments& a, cudaStream_t stream) {
+  attention::GpuArguments less = a;
+  --less.chunks;
+  return attention::sm90a_v8_queue.bf16.dim_128(less, stream);
 }
 int mma_attention_with_equal_lengths(const attention::GpuArguments& a, cudaStream_t stream) {
   attention::GpuArguments more = a;
@@ -353,7 +390,13 @@ TEST(Oracles, CatchWrongKernels) {
   EXPECT_EQ(verdict(fused, &rough, ragged), "");
   rough.bf16.dim_64 = tma_attention_without_last;
   EXPECT_NE(verdict(fused, &rough, decode), "");
-  const auto& bytes = find("attention", "sm90a_v7_bytes");
+  const auto& queue = find("attention", "sm90a_v8_queue");
+  rough = attention::sm90a_v8_queue;
+  rough.bf16.dim_128 = queue_attention_without_last;
+  EXPECT_NE(verdict(queue, &rough, queued_case("bf16", "128"), one_sm()), "");
+  rough.bf16.dim_128 = queue_attention_without_last_piece;
+  EXPECT_NE(verdict(queue, &rough, queued_case("bf16", "128"), one_sm()), "");
+  const auto& narrow = find("attention", "sm90a_v7_bytes");
   rough = attention::sm90a_v7_bytes;
   rough.s8.dim_128 = bytes_attention_without_last<std::int8_t>;
   rough.e4m3.dim_128 = bytes_attention_without_last<__nv_fp8_e4m3>;
@@ -361,8 +404,8 @@ TEST(Oracles, CatchWrongKernels) {
   wide.keys.back().second = "128";
   for (const char* dtype : {"s8", "e4m3"}) {
     wide.dtype = dtype;
-    EXPECT_EQ(verdict(bytes, &attention::sm90a_v7_bytes, wide), "");
-    EXPECT_NE(verdict(bytes, &rough, wide), "");
+    EXPECT_EQ(verdict(narrow, &attention::sm90a_v7_bytes, wide), "");
+    EXPECT_NE(verdict(narrow, &rough, wide), "");
   }
 }
 
@@ -571,6 +614,8 @@ TEST(AttentionRoof, IsOfWhatTheTensorCoresMultiply) {
   EXPECT_EQ(roof("sm90a_v6_fused", "s8"), Roof("mma", "bf16"));
   EXPECT_EQ(roof("sm90a_v7_bytes", "s8"), Roof("mma", "s8"));
   EXPECT_EQ(roof("sm90a_v7_bytes", "e4m3"), Roof("mma", "f16"));
+  EXPECT_EQ(roof("sm90a_v8_queue", "s8"), Roof("mma", "s8"));
+  EXPECT_EQ(roof("sm90a_v8_queue", "bf16"), Roof("mma", "bf16"));
 }
 
 /// Beyond 512^3 the oracle samples on the device; forced here on a small product.
