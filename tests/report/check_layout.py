@@ -154,7 +154,8 @@ class Tables(unittest.TestCase):
         kernels = re.findall(
             r"^(?:GPU_)?KERNEL\(\w+, (\w+), (\w+)", markdown_table.REGISTRY.read_text(), re.MULTILINE
         )
-        libraries = {v for v, need in kernels if not need.startswith(("none", "avx", "amx", "neon", "sm"))}
+        instructions = ("none", "avx", "amx", "neon", "sm", "fp8")
+        libraries = {v for v, need in kernels if not need.startswith(instructions)}
         named = {variant for variant, _ in kernels if variant.startswith(select_rows.LIBRARIES)}
         self.assertGreater(len(libraries), 7)
         self.assertEqual(named, libraries)
