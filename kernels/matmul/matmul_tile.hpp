@@ -13,11 +13,11 @@ namespace {
 constexpr std::int64_t kLine = 64;
 
 /// Memory that is needed next, asked for while a tile is computed: for each kChunk steps so many
-/// rows, `apart` bytes from one to the next, of so many lines each. Of several panels side by side,
-/// those of each.
+/// rows, `apart` bytes from one to the next, of so many lines each; for the next steps `further`
+/// bytes on. Of several panels side by side, those of each.
 struct Ahead {
   const std::byte* at = nullptr;
-  std::int64_t rows = 0, apart = kLine, lines = 1;
+  std::int64_t rows = 0, apart = kLine, lines = 1, further = rows * apart;
   bool into_l1 = false;  ///< or into L2
 
   void ask_for(std::int64_t row, std::int64_t panel_bytes) const {
@@ -137,9 +137,9 @@ template <class E, int R, int P, int Asks = asks_of(R, false)>
       for (int g = ask * kSteps / Asks; g < (ask + 1) * kSteps / Asks; ++g)
         step(g % kSets, x + g * E::kGroup, y + g * kNr * E::kGroup);
     }
-    ahead.at += ahead.rows * ahead.apart;
+    ahead.at += ahead.further;
     for (std::int64_t row = 0; row < beside.rows; ++row) beside.ask_for(row, 0);
-    beside.at += beside.rows * beside.apart;
+    beside.at += beside.further;
     copy.chunk();
     x += kRows * E::kChunk;
     y += kSteps * kNr * E::kGroup;
