@@ -136,6 +136,8 @@ std::vector<Case> test_cases() {
       all.push_back(make("f32", 700, 3800, 144, packed, false, threads));
     all.push_back(make("f64", 320, 2100, 160, packed, false, 3));
   }
+  // Weights packed before that a small L3 does not hold, for more than 128 rows.
+  all.push_back(make("bf16", 130, 700, 1500, true, false, 3));
   for (const int threads : {1, 3}) {
     all.push_back(make_batched("s8", 3, 33, 65, false, threads));
     all.push_back(make_batched("bf16xs8", 2, 17, 40, false, threads));
