@@ -70,7 +70,7 @@ Ceiling ceiling_of(const Benchmark& row, Moments moments, std::string resource, 
   out.measured_high = figure.high;
   out.samples = static_cast<int>(times.size());
   out.samples_rejected = static_cast<int>(row.lived_times_s.size() - times.size());
-  out.relative_mad = relative_mad(times);
+  out.disagreement = disagreement(times);
   out.clock_fall = clock_fall(row, moments == Moments::kQuiet);
   out.clock_hz = row.clock_hz;
   out.probes = {row.name};
@@ -115,6 +115,7 @@ SweepPoint sweep_point(const Benchmark& row, Moments moments, const CeilingConte
   out.samples = static_cast<int>(times.size());
   out.samples_rejected = static_cast<int>(row.lived_times_s.size() - times.size());
   out.relative_mad = relative_mad(times);
+  out.disagreement = disagreement(times);
   out.clock_fall = clock_fall(row, moments == Moments::kQuiet);
   out.clock_hz = row.clock_hz;
   return out;
@@ -199,7 +200,7 @@ Ceilings take_sweeps(const std::vector<Benchmark>& rows, Moments moments,
     row.measured_high = best.measured_high;
     row.samples = best.samples;
     row.samples_rejected = best.samples_rejected;
-    row.relative_mad = best.relative_mad;
+    row.disagreement = best.disagreement;
     row.clock_fall = best.clock_fall;
     row.clock_hz = best.clock_hz;
     for (const SweepPoint& point : points) row.probes.push_back(point.probe);
@@ -275,10 +276,9 @@ void check_steadiness(std::vector<Ceiling>& ceilings) {
       flag(row, "clock-moved",
            fmt::format("the clock fell by {:.0f} % between samples", 100 * row.clock_fall));
     }
-    if (row.relative_mad > kDisagreement) {
+    if (row.disagreement > kDisagreement) {
       flag(row, "samples-disagree",
-           fmt::format("samples lie {:.0f} % off their median, in the median",
-                       100 * row.relative_mad));
+           fmt::format("samples lie {:.0f} % off their median", 100 * row.disagreement));
     }
   }
 }

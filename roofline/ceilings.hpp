@@ -34,7 +34,7 @@ struct Ceiling {
   double working_set_bytes = kUnknownNumber;
   double measured = kUnknownNumber, measured_low = kUnknownNumber, measured_high = kUnknownNumber;
   int samples = 0, samples_rejected = 0;
-  double relative_mad = kUnknownNumber, clock_fall = kUnknownNumber;  ///< not in the table
+  double disagreement = kUnknownNumber, clock_fall = kUnknownNumber;  ///< not in the table
   double clock_hz = kUnknownNumber;
   double gpu_sms = kUnknownNumber;  ///< that the probe saw; not in the table
   double theory_at_clock = kUnknownNumber;
@@ -60,7 +60,7 @@ struct SweepPoint {
   double measured = kUnknownNumber, measured_low = kUnknownNumber, measured_high = kUnknownNumber;
   int samples = 0, samples_rejected = 0;
   double relative_mad = kUnknownNumber, clock_hz = kUnknownNumber;
-  double clock_fall = kUnknownNumber;  ///< not in the table
+  double disagreement = kUnknownNumber, clock_fall = kUnknownNumber;  ///< not in the table
   bool plateau = false;
 };
 

@@ -264,7 +264,7 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
     return fall > kClockMoved ||
            (comparable && std::abs(row.clock_hz / roof->clock_hz - 1) > kClockMoved);
   };
-  const bool disagree = relative_mad(row.times_s) > kDisagreement;
+  const bool disagree = disagreement(row.times_s) > kDisagreement;
 
   std::vector<Point> out;
   const auto add = [&](const std::string& level, double bytes, const LevelTime& time) {

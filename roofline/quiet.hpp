@@ -39,8 +39,8 @@ inline constexpr std::size_t kFewestQuiet = 3;
 /// A clock that moves by more between the samples that count, or between a kernel and its peak, is
 /// part of the result. Medians of runs on the reference host lie within 8 %.
 inline constexpr double kClockMoved = 0.10;
-/// Median absolute deviation of the samples that count, of their median: more, and they tell of
-/// several things. On the reference host one row in twenty is beyond.
+/// disagreement() of the samples that count: more, and they tell of several things. On the
+/// reference host one row in twenty is beyond.
 inline constexpr double kDisagreement = 0.15;
 
 /// Leaves only quiet samples in each row's times_s, if there are kFewestQuiet of them or all are;

@@ -36,4 +36,13 @@ double relative_mad(const std::vector<double>& samples) {
   return median(std::move(deviations)) / middle;
 }
 
+double disagreement(const std::vector<double>& samples) {
+  if (samples.empty()) return std::nan("");
+  std::vector<double> sorted = samples;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t n = sorted.size(), low = std::min((n + 2) / 3, (n - 1) / 2);
+  const double third = sorted[n - 1 - low] - sorted[low];
+  return std::max(relative_mad(samples), third / 2 / median(samples));
+}
+
 }  // namespace roofline

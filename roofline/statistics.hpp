@@ -22,4 +22,9 @@ std::optional<std::pair<double, double>> median_interval(std::vector<double> sam
 /// distribution's sigma. NaN without samples.
 double relative_mad(const std::vector<double>& samples);
 
+/// How far samples lie off their median, as a share of it: relative_mad() or, if that is more, half
+/// of what the middle third of them spans. Where about half of the samples tell one thing and half
+/// another, most lie near their median all the same. NaN without samples.
+double disagreement(const std::vector<double>& samples);
+
 }  // namespace roofline

@@ -61,5 +61,18 @@ TEST(Statistics, RelativeMad) {
   EXPECT_TRUE(std::isnan(relative_mad({})));
 }
 
+TEST(Statistics, DisagreementSeesTwoKindsOfSamples) {
+  // Five near 2 and four near 1: most lie near 2, and the middle third goes from 1.05 to 2.05.
+  const std::vector<double> halves = {2, 2.1, 1.05, 2.05, 0.99, 1, 2.15, 1, 1.99};
+  EXPECT_LT(relative_mad(halves), 0.1);
+  EXPECT_DOUBLE_EQ(disagreement(halves), (2 - 1.05) / 2 / 1.99);
+  // A third that is off leaves the median its meaning.
+  EXPECT_LT(disagreement({1, 1, 1.01, 1, 1.01, 1, 2, 2, 2}), 0.02);
+  EXPECT_DOUBLE_EQ(disagreement({1, 2, 4, 4, 9}), 0.5);
+  EXPECT_DOUBLE_EQ(disagreement({1, 2}), 1.0 / 3);
+  EXPECT_EQ(disagreement({7}), 0);
+  EXPECT_TRUE(std::isnan(disagreement({})));
+}
+
 }  // namespace
 }  // namespace roofline
