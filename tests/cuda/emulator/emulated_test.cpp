@@ -240,37 +240,16 @@ void widen_with_other_scales(const matmul::GpuArguments& a, cudaStream_t stream)
   other.scales = ones.data();
   matmul::sm90a_v15_widen.bf16xs8(other, stream);
 }
+template <const attention::GpuKernel& kernel, auto type, auto dim>
 int attention_without_last(const attention::GpuArguments& a, cudaStream_t stream) {
   attention::GpuArguments less = a;
   --less.context;
-  return attention::sm80_v2_split.bf16.dim_64(less, stream);
+  return (kernel.*type.*dim)(less, stream);
 }
 int attention_without_combining(const attention::GpuArguments& a, cudaStream_t stream) {
   attention::GpuArguments less = a;
   less.chunks = 1;
   return attention::sm80_v2_split.bf16.dim_64(less, stream);
-}
-int mma_attention_without_last(const attention::GpuArguments& a, cudaStream_t stream) {
-  attention::GpuArguments less = a;
-  --less.context;
-  return attention::sm80_v4_mma.bf16.dim_64(less, stream);
-}
-int tma_attention_without_last(const attention::GpuArguments& a, cudaStream_t stream) {
-  attention::GpuArguments less = a;
-  --less.context;
-  return attention::sm90a_v6_fused.bf16.dim_64(less, stream);
-}
-template <class T>
-int bytes_attention_without_last(const attention::GpuArguments& a, cudaStream_t stream) {
-  attention::GpuArguments less = a;
-  --less.context;
-  const attention::GpuKernel& kernel = attention::sm90a_v7_bytes;
-  return (std::is_same_v<T, std::int8_t> ? kernel.s8 : kernel.e4m3).dim_128(less, stream);
-}
-int queue_attention_without_last(const attention::GpuArguments& a, cudaStream_t stream) {
-  attention::GpuArguments less = a;
-  --less.context;
-  return attention::sm90a_v8_queue.bf16.dim_128(less, stream);
 }
 int queue_attention_without_last_piece(const attention::GpuArguments& a, cudaStream_t stream) {
   attention::GpuArguments less = a;
@@ -368,7 +347,8 @@ TEST(Oracles, CatchWrongKernels) {
   const auto& split = find("attention", "sm80_v2_split");
   attention::GpuKernel bad = attention::sm80_v2_split;
   EXPECT_EQ(verdict(split, &bad, decode), "");
-  bad.bf16.dim_64 = attention_without_last;
+  bad.bf16.dim_64 = attention_without_last<attention::sm80_v2_split, &attention::GpuKernel::bf16,
+                                           &attention::GpuLaunches::dim_64>;
   EXPECT_NE(verdict(split, &bad, decode), "");
   bad.bf16.dim_64 = attention_without_combining;
   EXPECT_NE(verdict(split, &bad, decode), "");
@@ -381,25 +361,32 @@ TEST(Oracles, CatchWrongKernels) {
   attention::GpuKernel rough = attention::sm80_v4_mma;
   EXPECT_EQ(verdict(tensor, &rough, decode), "");
   EXPECT_EQ(verdict(tensor, &rough, ragged), "");
-  rough.bf16.dim_64 = mma_attention_without_last;
+  rough.bf16.dim_64 = attention_without_last<attention::sm80_v4_mma, &attention::GpuKernel::bf16,
+                                             &attention::GpuLaunches::dim_64>;
   EXPECT_NE(verdict(tensor, &rough, decode), "");
   rough.bf16.dim_64 = mma_attention_with_equal_lengths;
   EXPECT_NE(verdict(tensor, &rough, ragged), "");
   const auto& fused = find("attention", "sm90a_v6_fused");
   rough = attention::sm90a_v6_fused;
   EXPECT_EQ(verdict(fused, &rough, ragged), "");
-  rough.bf16.dim_64 = tma_attention_without_last;
+  rough.bf16.dim_64 = attention_without_last<attention::sm90a_v6_fused, &attention::GpuKernel::bf16,
+                                             &attention::GpuLaunches::dim_64>;
   EXPECT_NE(verdict(fused, &rough, decode), "");
   const auto& queue = find("attention", "sm90a_v8_queue");
   rough = attention::sm90a_v8_queue;
-  rough.bf16.dim_128 = queue_attention_without_last;
+  rough.bf16.dim_128 =
+      attention_without_last<attention::sm90a_v8_queue, &attention::GpuKernel::bf16,
+                             &attention::GpuLaunches::dim_128>;
   EXPECT_NE(verdict(queue, &rough, queued_case("bf16", "128"), one_sm()), "");
   rough.bf16.dim_128 = queue_attention_without_last_piece;
   EXPECT_NE(verdict(queue, &rough, queued_case("bf16", "128"), one_sm()), "");
   const auto& narrow = find("attention", "sm90a_v7_bytes");
   rough = attention::sm90a_v7_bytes;
-  rough.s8.dim_128 = bytes_attention_without_last<std::int8_t>;
-  rough.e4m3.dim_128 = bytes_attention_without_last<__nv_fp8_e4m3>;
+  rough.s8.dim_128 = attention_without_last<attention::sm90a_v7_bytes, &attention::GpuKernel::s8,
+                                            &attention::GpuLaunches::dim_128>;
+  rough.e4m3.dim_128 =
+      attention_without_last<attention::sm90a_v7_bytes, &attention::GpuKernel::e4m3,
+                             &attention::GpuLaunches::dim_128>;
   Case wide = decode;
   wide.keys.back().second = "128";
   for (const char* dtype : {"s8", "e4m3"}) {
