@@ -96,11 +96,11 @@ struct Packed {
     std::int64_t side = 1;
     /// In how many streams, side by side, a panel is asked for that comes while rows stream past
     /// another one. A core's hardware follows each within its page: with four a Xeon with AMX takes
-    /// less time, cold, by 4096 x 4096, one core and two: 16 rows 1.22 and 1.24 times as fast
-    /// (fp32; int8 by VNNI 1.18 and 1.27), 32 rows 1.10 and 1.16 (1.11 and 1.13), 48 rows 1.03
-    /// and 1.04; with eight, of pages, 1.0 to 1.04 of that at 16 and 0.95 at 32. Where rows do not
-    /// stream, 0.94 to 1.0. Shorter panels, of 32 or 64 KB, 0.98 to 1.05; one panel of 2 to 12 rows
-    /// that way 0.9 to 1.0.
+    /// less time, cold, by 4096 x 4096, one core and two: 16 rows 1.16 to 1.22 and 1.21 to 1.24
+    /// times as fast (fp32; int8 by VNNI 1.18 to 1.21 and 1.18 to 1.27), 32 rows 1.10 to 1.13 and
+    /// 1.13 to 1.16 (1.11 to 1.14 and 1.13 to 1.16), 48 rows 1.03 and 1.04; with eight, of
+    /// pages, 1.0 to 1.04 of that at 16 and 0.95 at 32. Where rows do not stream, 0.94 to 1.0.
+    /// Shorter panels, of 32 or 64 KB, 0.98 to 1.05; one panel of 2 to 12 rows that way 0.9 to 1.0.
     std::int64_t ask_streams = 1;
 
     /// Whether a part's panels of Y are multiplied again, with its next panels of X. Else they are

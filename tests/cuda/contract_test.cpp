@@ -93,7 +93,7 @@ TEST(AttentionPieces, WaitInAQueueLongOnesFirst) {
   EXPECT_EQ(pieces(32, 8192, 2), (std::array{256, 6, 6 + 8}));
   // 1985 tokens: pieces of 128 for 512, 2113 of 8192, and what four times 128 leave of the rest.
   EXPECT_EQ(pieces(8, 8192, 2), (std::array{128, 11, 11 + 20}));
-  // Tokens of half the bytes: pieces have twice as many.
+  // Tokens of half the bytes: pieces of 256 at least and 512 at most.
   EXPECT_EQ(pieces(32, 8192, 1), (std::array{256, 6, 6 + 8}));
   EXPECT_EQ(pieces(32, 32768, 1), (std::array{512, 14, 14 + 8}));
   // 3971 and 1117 tokens a block, of contexts too short for long pieces or nearly so.

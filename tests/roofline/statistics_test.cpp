@@ -62,7 +62,7 @@ TEST(Statistics, RelativeMad) {
 }
 
 TEST(Statistics, DisagreementSeesTwoKindsOfSamples) {
-  // Five near 2 and four near 1: most lie near 2, and the middle third goes from 1.05 to 2.05.
+  // Five near 2 and four near 1: most lie near 2, and the middle third goes from 1.05 to 2.
   const std::vector<double> halves = {2, 2.1, 1.05, 2.05, 0.99, 1, 2.15, 1, 1.99};
   EXPECT_LT(relative_mad(halves), 0.1);
   EXPECT_DOUBLE_EQ(disagreement(halves), (2 - 1.05) / 2 / 1.99);
