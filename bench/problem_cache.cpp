@@ -28,10 +28,10 @@ Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
 
   double held = 0;
   for (const auto& b : bound_) held += owned_bytes(b);
-  const auto scarce = [&] { return free_bytes_ && free_bytes_() < budget_; };
+  const auto scarce = [&] { return free_bytes_ && free_bytes_() < memory_bytes_ / 4; };
   for (auto b = bound_.rbegin(); b != bound_.rend(); ++b) {
     if (b->problem == nullptr) continue;
-    if (held <= budget_ && !scarce()) break;
+    if (held <= memory_bytes_ / 2 && !scarce()) break;
     held -= owned_bytes(*b);
     b->problem.reset();
   }

@@ -23,21 +23,21 @@ struct Bound {
 };
 
 /// Google Benchmark calls a benchmark once a repetition; binding and verifying each time would cost
-/// more than the measurement. Drops the longest unused problems while the sets exceed a quarter of
-/// memory or less than that is free, since processes that take turns hold theirs too; that leaves
-/// room for the next one.
+/// more than the measurement. Drops the longest unused problems while the sets exceed half of
+/// memory, or less than a quarter is free, since processes that take turns hold theirs too; that
+/// leaves room for the next one.
 class ProblemCache {
  public:
   /// `free_bytes` tells what is free at the time; without it only this process is counted.
   explicit ProblemCache(double memory_bytes, std::function<double()> free_bytes = {})
-      : budget_(memory_bytes / 4), free_bytes_(std::move(free_bytes)) {}
+      : memory_bytes_(memory_bytes), free_bytes_(std::move(free_bytes)) {}
   /// Binds and verifies on first use. Throws kernels::BadInput and std::bad_alloc.
   Bound& get(const Entry& entry, const kernels::Caches& caches);
   /// Whether verification found a fault in any problem so far.
   bool any_wrong() const { return any_wrong_; }
 
  private:
-  double budget_;
+  double memory_bytes_;
   std::function<double()> free_bytes_;
   bool any_wrong_ = false;
   std::list<Bound> bound_;  ///< most recently used first

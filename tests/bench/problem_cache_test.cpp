@@ -25,6 +25,19 @@ TEST(ProblemCache, KeepsWhatFits) {
   EXPECT_FALSE(cache.any_wrong());
 }
 
+TEST(ProblemCache, KeepsHalfOfMemoryAndDropsTheLongestUnused) {
+  const double each = 2 * 1000 * sizeof(float);
+  ProblemCache cache(5 * each);
+  Bound& first = cache.get(dot(1000), kCaches);
+  Bound& second = cache.get(dot(1001), kCaches);
+  cache.get(dot(1002), kCaches);
+  EXPECT_NE(first.problem, nullptr);
+  cache.get(dot(1000), kCaches);
+  cache.get(dot(1003), kCaches);
+  EXPECT_NE(first.problem, nullptr);
+  EXPECT_EQ(second.problem, nullptr);
+}
+
 TEST(ProblemCache, KeepsTheBatchOfWhatItDrops) {
   ProblemCache cache(1);  // no problem fits
   Bound& first = cache.get(dot(100), kCaches);
