@@ -46,7 +46,7 @@ namespace fs = std::filesystem;
 struct Effort {
   int rounds, repetitions;
   double budget_s;  ///< 0: no bound, every sample gets longest_sample_s
-  double rounds_s;  ///< for further rounds in want of quiet samples that agree
+  double rounds_s;  ///< for further rounds in want of quiet samples that agree, set-up included
   double again_s;   ///< for doubtful ceilings
   double shortest_sample_s, longest_sample_s;
 };
@@ -198,12 +198,16 @@ class Runner {
     std::vector<Unit> units = group.units;
     rounds_ = rounds(group);
     repetitions_ = effort_.rounds * effort_.repetitions / rounds_;
+    const double start = progress_->elapsed_s();
     for (int round = 0; round < rounds_; ++round) {
       if (!measure_round(group, units, round)) return false;
     }
+    const double row_s = (progress_->elapsed_s() - start) / (rounds_ * repetitions_) /
+                         static_cast<double>(group.benchmarks());
     repetitions_ = (effort_.rounds * effort_.repetitions + 1) / 2;
-    for (int i = 0; i < kFurtherRounds && rounds_left_s_ > 0; ++i) {
+    for (int i = 0; i < kFurtherRounds; ++i) {
       if (!keep_disturbed(units)) break;
+      if (row_s * repetitions_ * static_cast<double>(benchmarks_of(units)) > rounds_left_s_) break;
       const double begin = progress_->elapsed_s();
       if (!measure_round(group, units, rounds_ + i)) return false;
       rounds_left_s_ -= progress_->elapsed_s() - begin;

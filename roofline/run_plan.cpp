@@ -117,7 +117,7 @@ Unit roofs_beside(const std::vector<ListedBenchmark>& listed, const ListedBenchm
 
 }  // namespace
 
-std::size_t Group::benchmarks() const {
+std::size_t benchmarks_of(const std::vector<Unit>& units) {
   std::size_t sum = 0;
   for (const Unit& unit : units) sum += unit.names.size();
   return sum;

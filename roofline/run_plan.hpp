@@ -33,6 +33,8 @@ struct Unit {
   bool gpu = false;   ///< on a GPU, and not the user's own
 };
 
+std::size_t benchmarks_of(const std::vector<Unit>& units);
+
 /// What is compared with each other, measured as neighbours in time; one file in bench/.
 struct Group {
   std::string name;  ///< the file's name without .json
@@ -40,7 +42,7 @@ struct Group {
   /// making it anew, since a virtual machine may have to fetch every page from its host.
   bool large = false;
   std::vector<Unit> units;
-  std::size_t benchmarks() const;
+  std::size_t benchmarks() const { return benchmarks_of(units); }
   bool on_gpu() const;
 };
 
