@@ -42,6 +42,13 @@ inline float scale_value(Data data, std::uint64_t i) {
              : (0.75f + static_cast<float>(hash(7, i) >> 40) * 0x1p-26f) * 0.0078125f;
 }
 
+/// sums[j] += a * y[j]. A test run spends minutes in it: without a sanitizer's checks.
+template <class Sum>
+[[gnu::noinline]] __attribute__((no_sanitize("address", "undefined", "thread"))) void add_products(
+    Sum a, const Sum* y, Sum* sums, std::int64_t n) {
+  for (std::int64_t j = 0; j < n; ++j) sums[j] += a * y[j];
+}
+
 /// Checks z = x . y (columns times `scales` where given) for one product. All entries while
 /// MNK <= 512^3, else Freivalds' check over blocks of columns plus every crossing of `rows` and
 /// `columns`: first, last, those around the tiles' multiples, and some at random. Empty when right.
@@ -110,29 +117,31 @@ class Oracle {
                       const Index& columns) const {
     const std::int64_t nr = static_cast<std::int64_t>(rows.size()),
                        nc = static_cast<std::int64_t>(columns.size());
-    const bool whole = nc == s_.n;
+    // Rows that share what is read of Y.
+    const std::int64_t most = std::clamp<std::int64_t>((nr + threads_ - 1) / threads_, 1, 8);
     std::string wrong;
 #pragma omp parallel num_threads(threads_)
     {
-      std::vector<Sum> sums(nc);
+      std::vector<Sum> sums(most * nc), y_row(nc);
 #pragma omp for schedule(dynamic)
-      for (std::int64_t r = 0; r < nr; ++r) {
+      for (std::int64_t first = 0; first < nr; first += most) {
+        const std::int64_t count = std::min(most, nr - first);
         std::fill(sums.begin(), sums.end(), Sum{0});
         for (std::int64_t k = 0; k < s_.k; ++k) {
-          const Sum a = static_cast<Sum>(x[rows[r] * s_.k + k]);
-          const Y* row = y + k * s_.n;
-          if (whole)
-            for (std::int64_t j = 0; j < nc; ++j) sums[j] += a * static_cast<Sum>(row[j]);
-          else
-            for (std::int64_t j = 0; j < nc; ++j) sums[j] += a * static_cast<Sum>(row[columns[j]]);
+          for (std::int64_t j = 0; j < nc; ++j)
+            y_row[j] = static_cast<Sum>(y[k * s_.n + columns[j]]);
+          for (std::int64_t r = 0; r < count; ++r)
+            add_products(static_cast<Sum>(x[rows[first + r] * s_.k + k]), y_row.data(),
+                         sums.data() + r * nc, nc);
         }
-        for (std::int64_t j = 0; j < nc; ++j) {
-          const Sum expected = scaled(sums[j], scales, columns[j]);
-          const Sum got = static_cast<Sum>(z[rows[r] * s_.n + columns[j]]);
+        for (std::int64_t i = 0; i < count * nc; ++i) {
+          const std::int64_t row = rows[first + i / nc], column = columns[i % nc];
+          const Sum expected = scaled(sums[i], scales, column);
+          const Sum got = static_cast<Sum>(z[row * s_.n + column]);
           if (near(got, expected, 4 * unit_)) continue;
 #pragma omp critical(matmul_oracle)
           if (wrong.empty())
-            wrong = "Z[" + std::to_string(rows[r]) + "," + std::to_string(columns[j]) + "] is " +
+            wrong = "Z[" + std::to_string(row) + "," + std::to_string(column) + "] is " +
                     std::to_string(got) + ", the oracle says " + std::to_string(expected);
         }
       }
