@@ -99,7 +99,7 @@ stage_asan() {
   local -x UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
   # LeakSanitizer itself crashes on the threads that a library's own runtime, loaded late, leaves.
   local libraries='matmul_onednn|OneDnn|Peers'
-  (run_tests build-asan -LE 'e2e|browser' -E "$libraries") ||
+  (run_tests build-asan -LE 'e2e|report' -E "$libraries") ||
     again_where_leak_check_crashed build-asan || exit 1
   ASAN_OPTIONS=detect_leaks=0 run_tests build-asan -R "$libraries"
 }
