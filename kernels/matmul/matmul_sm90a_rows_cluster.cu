@@ -264,7 +264,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 struct State {
   Maps maps;
   Cut cut;
-  int tile_n;
+  int tile_n, columns;  ///< of a tile; from one pass over X
 };
 
 /// A way to cut a call and the clocks that it takes.
@@ -320,10 +320,11 @@ struct Product {
   }
   static std::shared_ptr<void> open(const GpuArguments& a, cuda::Type type, const Cut& cut) {
     allow_shared(kKernel, kShared);
-    return std::make_shared<State>(State{make_maps<Type>(a, type, kHalf), cut, kTileN});
+    return std::make_shared<State>(
+        State{make_maps<Type>(a, type, kHalf), cut, kTileN, kColumnsAtOnce<Type, kTileN>});
   }
   static void launch(const GpuArguments& a, cudaStream_t stream) {
-    const auto& [maps, cut, tile_n] = *static_cast<const State*>(a.state);
+    const auto& [maps, cut, tile_n, columns] = *static_cast<const State*>(a.state);
     const FewLaunch launch(cut.clusters * cut.cluster(), cut.cluster(), kShared, stream, kThreads);
     CUDA_CHECK(cudaLaunchKernelEx(&launch.config, kKernel, maps, a, cut));
   }
@@ -352,12 +353,12 @@ void launch(const GpuArguments& a, cudaStream_t stream) {
 }
 
 GpuTiles tiles_of(const void* state) {
-  const auto& [maps, cut, tile_n] = *static_cast<const State*>(state);
+  const auto& [maps, cut, tile_n, columns] = *static_cast<const State*>(state);
   return {.block_m = kTileM,
           .block_n = tile_n,
           .block_k = kSpan / 2,
           .warp_m = kTileM / kFewConsumers,
-          .warp_n = tile_n,
+          .warp_n = columns,
           .cluster_m = cut.row_blocks,
           .cluster_n = cut.blocks / cut.row_blocks};
 }

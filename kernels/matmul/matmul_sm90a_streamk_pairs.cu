@@ -180,7 +180,7 @@ constexpr GpuTiles kTiles = {.block_m = kTileM,
                              .block_n = kTileN,
                              .block_k = kStep<Type>,
                              .warp_m = 64,
-                             .warp_n = kTileN,
+                             .warp_n = kColumnsAtOnce<Type, kTileN>,
                              .cluster_m = kCluster};
 
 }  // namespace

@@ -46,7 +46,7 @@ extern const GpuKernel sm90a_v13_store = {.exec_unit = "wgmma",
                                           .e4m3 = launch<E4m3>,
                                           .s8 = launch<S8>,
                                           .tiles = kTiles<Bf16>,
-                                          .e4m3_tiles = kTiles<E4m3>,
+                                          .e4m3_tiles = kTiles<E4m3, kColumnsAtOnce<E4m3, kTileN>>,
                                           .open = open,
                                           .open_each = true};
 

@@ -115,12 +115,13 @@ void launch_pairs(const GpuArguments& a, cudaStream_t stream) {
                                 tiles(a.k, kStep<Type>), state.pairs));
 }
 
-template <class Type>
+/// Where a consumer makes so many columns from one pass over X.
+template <class Type, int kColumns = kTileN>
 constexpr GpuTiles kTiles = {.block_m = kTileM,
                              .block_n = kTileN,
                              .block_k = kStep<Type>,
                              .warp_m = 64,
-                             .warp_n = kTileN,
+                             .warp_n = kColumns,
                              .cluster_m = kCluster};
 
 }  // namespace

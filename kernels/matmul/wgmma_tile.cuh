@@ -66,6 +66,11 @@ constexpr int kStep = kSpan / Type::kBytes;  ///< of K, elements
 template <class Type>
 constexpr bool kPromoted = std::is_same_v<Type, E4m3>;
 
+/// Columns of a tile that multiply_steps() makes from one pass over X. Promoted products of 256
+/// would be two registers an entry, more than a thread has.
+template <class Type, int kTileN>
+constexpr int kColumnsAtOnce = kPromoted<Type> ? std::min(kTileN, 128) : kTileN;
+
 /// Brings in X's rows from `row` on, k elements along K.
 template <int kTileN>
 __device__ __forceinline__ void load_x(Stage<kTileN>& s, const CUtensorMap& map, int row, int k,
@@ -123,14 +128,13 @@ __device__ __forceinline__ void multiply(Scalar (&d)[kRegisters], const Stage<kT
 }
 
 /// A warpgroup's products of a tile's next `steps` stages. `release(stage)` follows the last read
-/// of each. Promoted ones are 128 columns at a time: those of 256 would be two registers an entry,
-/// more than a thread has.
+/// of each.
 template <class Type, class Shared, int kRegisters, int kStages, class Release>
 __device__ __forceinline__ void multiply_steps(typename Type::Accumulator (&d)[kRegisters],
                                                Shared& shared, RingPosition<kStages>& at, int steps,
                                                int group, const Release& release) {
   if constexpr (kPromoted<Type>) {
-    constexpr int kAtOnce = 64, kTimes = kRegisters / kAtOnce;
+    constexpr int kAtOnce = kColumnsAtOnce<Type, 2 * kRegisters> / 2, kTimes = kRegisters / kAtOnce;
     typename Type::Accumulator products[kAtOnce];
 #pragma unroll
     for (int r = 0; r < kRegisters; ++r) d[r] = 0;
