@@ -103,8 +103,9 @@ struct Kernel {
   /// Further `key=value;` text for the label, e.g. "library=OpenBLAS 0.3.21 Haswell;"; may be null.
   std::string (*label)() = nullptr;
   /// False where only run time tells that it cannot: a library built without a dtype or without
-  /// threads, a CPU that it has no kernels for. Null: no such limit.
-  bool (*offers)(std::string_view dtype, int threads) = nullptr;
+  /// threads, a CPU that it has no kernels for. Or where a call would take seconds, as above. Null:
+  /// no such limit.
+  bool (*offers)(std::string_view dtype, const Shape&, int threads) = nullptr;
 };
 
 /// 2MNK operations a product; every operand once, by its own element size, and the scales.

@@ -73,7 +73,7 @@ bool exact(DnnlType type) {
   return z[0] == kLargest * 127 * kSide;
 }
 
-bool offers(std::string_view dtype, int) {
+bool offers(std::string_view dtype, const Shape&, int) {
   if (!peers::onednn().missing.empty()) return true;
   static const bool bf16 = compiles(kBf16, kBf16, kF32);
   static const bool s8 = exact<std::int8_t>(kS8), u8 = exact<std::uint8_t>(kU8);

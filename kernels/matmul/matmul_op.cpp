@@ -240,7 +240,7 @@ bool supports(const KernelInfo& info, const Case& c) {
   const Request r = parse(c);
   return dispatch(info, c, [&](const Kernel& kernel, const auto& routine, const char*) {
     if (info.threads == Threads::one && c.threads > 1) return false;
-    if (kernel.offers != nullptr && !kernel.offers(c.dtype, c.threads)) return false;
+    if (kernel.offers != nullptr && !kernel.offers(c.dtype, r.shape, c.threads)) return false;
     if (kernel.max_m > 0 && r.shape.m > kernel.max_m) return false;
     if (kernel.max_k > 0 && r.shape.k > kernel.max_k) return false;
     if (kernel.max_y > 0 && r.shape.k * r.shape.n > kernel.max_y) return false;

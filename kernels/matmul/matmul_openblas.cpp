@@ -7,7 +7,7 @@
 namespace kernels::matmul {
 namespace {
 
-bool offers(std::string_view dtype, int threads) {
+bool offers(std::string_view dtype, const Shape&, int threads) {
   const auto& blas = peers::openblas();
   if (!blas.missing.empty()) return true;
   return (threads == 1 || blas.threaded) && (dtype != "bf16" || blas.bf16_gemm != nullptr);
