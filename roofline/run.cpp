@@ -172,11 +172,16 @@ class Runner {
   }
   std::size_t processes(const Group& group) const { return group.units.size() * rounds(group); }
 
+  double cold_bytes() const {
+    return machine_.caches.empty() ? 0
+                                   : 4.0 * static_cast<double>(machine_.caches.back().total_bytes);
+  }
+
   /// As it looks at the start, so that the parts add up to the whole.
   double expected_of(const Group& group) const {
     double sum = 0;
     for (const Unit& unit : group.units) {
-      sum += expected_s(unit, {rounds(group), samples(), first_sample_s_});
+      sum += expected_s(unit, {rounds(group), samples(), first_sample_s_, cold_bytes()});
       if (folder_.settings().full) sum += counting_s(unit);
     }
     return sum;
@@ -323,8 +328,8 @@ class Runner {
       arguments.push_back("--device=" + device_);
       if (turns) arguments.push_back(fmt::format("--turns={}", kTurnsFile));
     }
-    const double loads =
-        unit.gpu ? expected_s(unit, {1, static_cast<double>(repetitions_), sample_s_}) : 0;
+    const double expected =
+        expected_s(unit, {1, static_cast<double>(repetitions_), sample_s_, cold_bytes()});
     auto environment = child_environment(folder_.settings());
     if (const std::size_t equals = unit.tuned.find('='); equals != std::string::npos) {
       environment.emplace_back(unit.tuned.substr(0, equals), unit.tuned.substr(equals + 1));
@@ -333,7 +338,7 @@ class Runner {
             .environment = std::move(environment),
             .timeout_s = options_.timeout_s > 0
                              ? options_.timeout_s
-                             : process_timeout(folder_.settings().full, asked) + loads,
+                             : process_timeout(folder_.settings().full, asked) + 3 * expected,
             .turns = static_cast<int>(unit.names.size())};
   }
 

@@ -10,6 +10,22 @@ namespace {
 constexpr double kProcess_s = 0.3;
 constexpr double kSampleCost = 1.7;
 
+// Data that come from main memory: made once a process, but by each decode step for itself, which
+// packs its weights, too, and reads all of them several times a sample. Seconds a byte, as two
+// cores with 480 MB of L3 take, whose host may have to find every page.
+constexpr double kMake_s = 1e-9, kPack_s = 2.5e-9, kRead_s = 0.1e-9;
+
+/// Of one process, with so many samples of each benchmark.
+double memory_s(const Unit& unit, double samples) {
+  double own = 0;
+  bool cold = false;
+  for (const std::string& name : unit.names) {
+    if (name.starts_with("decode/")) own += kPack_s + samples * kRead_s;
+    cold = cold || name.starts_with("stream/") || name.find("/temp:cold") != name.npos;
+  }
+  return own + (cold ? kMake_s : 0);
+}
+
 // On a GPU: the context; the first sample of a benchmark in a process (bind, verify, calibrate,
 // load until the clock has settled, the search), and each. The loads are bench/run_cuda's.
 constexpr double kGpuProcess_s = 1;
@@ -28,7 +44,8 @@ GpuCost gpu_cost(std::string_view name) {
 double expected_s(const Unit& unit, const Sampling& sampling) {
   const auto benchmarks = static_cast<double>(unit.names.size());
   if (!unit.gpu) {
-    return sampling.rounds * kProcess_s +
+    const double samples = sampling.samples / sampling.rounds;
+    return sampling.rounds * (kProcess_s + sampling.cold_bytes * memory_s(unit, samples)) +
            benchmarks * sampling.samples * sampling.sample_s * kSampleCost;
   }
   double sum = sampling.rounds * kGpuProcess_s;

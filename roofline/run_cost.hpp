@@ -12,10 +12,12 @@ struct Sampling {
   int rounds = 1;       ///< processes, one after the other
   double samples = 9;   ///< of a benchmark, in all of them
   double sample_s = 0;  ///< that the command line asks for
+  /// That a CPU's data must have to come from main memory; 0: not known.
+  double cold_bytes = 0;
 };
 
-/// All processes of the unit. On a GPU what goes before a sample, which the command line does not
-/// tell, is most of it.
+/// All processes of the unit. What goes before the samples, which the command line does not tell,
+/// is most of it on a GPU, and on a CPU whose last cache is large.
 double expected_s(const Unit& unit, const Sampling& sampling);
 
 /// What counting by hardware counters adds to it: a process more, with one sample of each.

@@ -197,6 +197,18 @@ TEST(RunCost, LoadsBeforeSamplesAreMostOfItOnAGpu) {
   EXPECT_NEAR(expected_s(unit, {.rounds = 1, .samples = 9}), 1 + 1.4 + 3.42, 1e-9);
 }
 
+// Hand-worked: 2 GB at 1 ns a byte for each process, but for each decode step 2.5 ns and 0.1 ns a
+// sample.
+TEST(RunCost, MakingDataBeyondALargeCacheIsMostOfItOnACpu) {
+  const Sampling sampling{.rounds = 3, .samples = 9, .sample_s = 0.01, .cold_bytes = 2e9};
+  Unit unit{.names = {"dot/a/f32/N:8/temp:warm/threads:1"}};
+  EXPECT_NEAR(expected_s(unit, sampling), 0.9 + 0.153, 1e-9);
+  unit.names = {"dot/a/f32/N:8/temp:cold/threads:1", "dot/b/f32/N:8/temp:cold/threads:1"};
+  EXPECT_NEAR(expected_s(unit, sampling), 3 * (0.3 + 2) + 0.306, 1e-9);
+  unit.names = {"decode/a/bf16/B:1/threads:1", "decode/b/bf16/B:1/threads:1"};
+  EXPECT_NEAR(expected_s(unit, sampling), 3 * (0.3 + 2 * (5 + 0.6)) + 0.306, 1e-9);
+}
+
 TEST(RunCost, SamplesFillTheBudget) {
   const double sample = sample_within(24, 100, 20, 9);
   EXPECT_NEAR(20 * 0.3 + 100 * 9 * sample * 1.7, 24, 1e-9);
