@@ -210,7 +210,7 @@ class Runner {
     const double row_s = (progress_->elapsed_s() - start) / (rounds_ * repetitions_) /
                          static_cast<double>(group.benchmarks());
     repetitions_ = (effort_.rounds * effort_.repetitions + 1) / 2;
-    for (int i = 0; i < kFurtherRounds; ++i) {
+    for (int i = 0; i < kFurtherRounds && rounds_left_s_ > 0; ++i) {
       if (!keep_disturbed(units)) break;
       if (row_s * repetitions_ * static_cast<double>(benchmarks_of(units)) > rounds_left_s_) break;
       const double begin = progress_->elapsed_s();
