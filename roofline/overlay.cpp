@@ -304,9 +304,9 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
     point.verdict = !known                       ? "no-roof"
                     : above                      ? "above-roof"
                     : impossible                 ? "impossible"
+                    : not_quiet                  ? "not-quiet"
                     : point.fraction_of_roof > 1 ? "at-roof"
                     : clock_moved(limit)         ? "clock-moved"
-                    : not_quiet                  ? "not-quiet"
                     : disagree                   ? "samples-disagree"
                                                  : "ok";
     out.push_back(std::move(point));

@@ -171,6 +171,21 @@ TEST(Overlay, AClockThatMovedIsNamed) {
   EXPECT_EQ(verdict(), "above-roof");
 }
 
+TEST(Overlay, TooFewQuietSamplesAreNamedBeforeWhatTheyBring) {
+  std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}}, 1)};
+  rows[0].beside = {{.clock_hz = 3e9, .issue_per_cycle = 2}, {.clock_hz = 2.5e9}, {.clock_hz = 3e9}};
+  const auto verdict = [&](double seconds, std::size_t quiet) {
+    rows[0].times_s = rows[0].lived_times_s = std::vector<double>(3, seconds);
+    rows[0].quiet_samples = quiet;
+    return overlay(rows, ceilings()).at(0).verdict;
+  };
+  EXPECT_EQ(verdict(20e-3, 3), "clock-moved");
+  EXPECT_EQ(verdict(20e-3, 2), "not-quiet");
+  EXPECT_EQ(verdict(10e-3 / 1.02, 3), "at-roof");
+  EXPECT_EQ(verdict(10e-3 / 1.02, 2), "not-quiet");
+  EXPECT_EQ(verdict(9e-3, 2), "above-roof");
+}
+
 TEST(Overlay, SamplesThatDisagreeAreNamed) {
   std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}}, 1)};
   rows[0].times_s = {20e-3, 26e-3, 20e-3, 26e-3};  // off 23 by 3: 13 %
