@@ -18,6 +18,15 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
+double time_left(double total_s, double expected_s, double elapsed_s) {
+  if (total_s <= 0) return 0;
+  // Slow groups early in a run would make its end look several times as far as it is: the
+  // expectation counts as much as half a run that was seen.
+  const double known = total_s / 2;
+  const double pace = (known + elapsed_s) / (known + expected_s);
+  return (total_s - std::min(expected_s, total_s)) * pace;
+}
+
 Progress::Progress(double total_s)
     : start_(std::chrono::steady_clock::now()),
       total_s_(total_s),
@@ -33,10 +42,8 @@ void Progress::show(std::size_t done, std::size_t total, const std::string& what
   constexpr double kPlainInterval = 10;
   if (!terminal_ && elapsed - shown_at_s_ < kPlainInterval) return;
   shown_at_s_ = elapsed;
-  // Until a twentieth is done the expectation is worth more than what was seen.
-  const double pace = expected_s > total_s_ / 20 ? elapsed / expected_s : 1;
-  const double left = (total_s_ - std::min(expected_s, total_s_)) * pace;
-  std::string line = fmt::format("[{}/{}] {} left, {}", done, total, clock_text(left), what);
+  const double left_s = time_left(total_s_, expected_s, elapsed);
+  std::string line = fmt::format("[{}/{}] {} left, {}", done, total, clock_text(left_s), what);
   if (!terminal_) {
     fmt::print(stderr, "{}\n", line);
     return;

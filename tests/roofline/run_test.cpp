@@ -13,6 +13,7 @@
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
 #include "roofline/process.hpp"
+#include "roofline/progress.hpp"
 #include "roofline/run_cost.hpp"
 #include "roofline/run_plan.hpp"
 #include "roofline/run_turns.hpp"
@@ -199,6 +200,16 @@ TEST(RunCost, LoadsBeforeSamplesAreMostOfItOnAGpu) {
 
 // Hand-worked: 2 GB at 1 ns a byte for each process, but for each decode step 2.5 ns and 0.1 ns a
 // sample.
+TEST(Progress, ASlowStartMovesTheTimeLeftByLittle) {
+  EXPECT_DOUBLE_EQ(time_left(100, 0, 0), 100);
+  EXPECT_DOUBLE_EQ(time_left(100, 5, 25), 95.0 * 75 / 55);  // five times as slow so far
+  EXPECT_DOUBLE_EQ(time_left(100, 50, 100), 75);
+  EXPECT_DOUBLE_EQ(time_left(100, 50, 25), 37.5);
+  EXPECT_DOUBLE_EQ(time_left(100, 100, 300), 0);
+  EXPECT_DOUBLE_EQ(time_left(100, 120, 300), 0);
+  EXPECT_DOUBLE_EQ(time_left(0, 0, 5), 0);
+}
+
 TEST(RunCost, MakingDataBeyondALargeCacheIsMostOfItOnACpu) {
   const Sampling sampling{.rounds = 3, .samples = 9, .sample_s = 0.01, .cold_bytes = 2e9};
   Unit unit{.names = {"dot/a/f32/N:8/temp:warm/threads:1"}};
