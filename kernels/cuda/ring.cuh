@@ -18,4 +18,13 @@ __device__ __forceinline__ void init_ring(ptx::Mbarrier (&full)[kStages],
   ptx::mbarrier_init_fence();
 }
 
+/// By the thread that fills a ring, after its last stage: waits until every stage is empty again,
+/// so that no signal of another block of the cluster is on its way to this one when it ends.
+template <int kStages>
+__device__ __forceinline__ void wait_for_releases(ptx::Mbarrier (&empty)[kStages],
+                                                  RingPosition<kStages> next) {
+  for (int s = 0; s < kStages; ++s, next.advance())
+    ptx::mbarrier_wait(empty[next.stage], next.parity ^ 1);
+}
+
 }  // namespace kernels::cuda

@@ -152,6 +152,7 @@ __device__ __forceinline__ void produce(Shared<Type, kTileN>& shared, const Maps
     load_weights<Type>(stage, maps, cut, role, at, full);
     load_rows<Type>(stage, maps, cut, role, at, full);
   }
+  wait_for_releases(shared.empty, in);
 }
 
 /// Leaves a warpgroup's 64 rows where the cluster's other blocks read them.
@@ -190,10 +191,10 @@ __device__ __forceinline__ void add_up(Shared<Type, kTileN>& shared, const GpuAr
       const int part = (role.split + i) % cut.splits;
 #pragma unroll
       for (int l = 0; l < kLoads; ++l) {
-        const int at = from + l * next;
-        if (at < all)
-          sums[l].add(std::bit_cast<Four>(ptx::load_of_rank(
-              &shared.sums[at / kFours][at % kFours * 4], part * cut.blocks + role.member)));
+        // The last one again past the end: with conditions, ptxas has four under way.
+        const int at = std::min(from + l * next, all - 1);
+        sums[l].add(std::bit_cast<Four>(ptx::load_of_rank(
+            &shared.sums[at / kFours][at % kFours * 4], part * cut.blocks + role.member)));
       }
     }
 #pragma unroll
@@ -293,6 +294,7 @@ struct Product {
 
   /// The fastest way with this width of tiles.
   static Plan plan(const GpuArguments& a) {
+    allow_shared(kKernel, kShared);  // without, no cluster fits
     const FewLine line = few_line<Type, FewShape<kTileM, kTileN / kPanel / kFewConsumers>>(a);
     const int row_blocks = tiles(a.m, kTileM), sms = cuda::device().sms;
     const std::int64_t from_hbm = a.batch * a.n * a.k * Type::kBytes / (kFromHbm * sms);
@@ -319,7 +321,6 @@ struct Product {
     return best;
   }
   static std::shared_ptr<void> open(const GpuArguments& a, cuda::Type type, const Cut& cut) {
-    allow_shared(kKernel, kShared);
     return std::make_shared<State>(
         State{make_maps<Type>(a, type, kHalf), cut, kTileN, kColumnsAtOnce<Type, kTileN>});
   }

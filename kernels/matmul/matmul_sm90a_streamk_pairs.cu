@@ -97,6 +97,7 @@ __device__ __forceinline__ void produce(Shared<Type>& shared, const Maps& maps, 
     load_weights(shared, maps.y, rank, at, in.stage);
     load_rows(shared, maps.x, rank, at, in.stage);
   }
+  wait_for_releases(shared.empty, in);
 }
 
 template <class Type, class Out>

@@ -19,6 +19,7 @@ namespace ptx = kernels::cuda::ptx;
 using cuda::allow_shared;
 using cuda::init_ring;
 using cuda::RingPosition;
+using cuda::wait_for_releases;
 
 constexpr int kTileM = 128;      ///< of Z: 64 rows for each of two warpgroups
 constexpr int kSpan = 128;       ///< bytes of a row in shared memory: one period of the swizzle

@@ -261,6 +261,11 @@ void wait_copies(int groups_left) {
   }
 }
 
+std::size_t& shared_limit(const void* kernel) {
+  static std::map<const void*, std::size_t> limits;
+  return limits.try_emplace(kernel, 48 << 10).first->second;
+}
+
 void run(dim3 grid, dim3 block, std::size_t dynamic_shared, unsigned cluster,
          std::function<void()> kernel) {
   if (cluster == 0 || cluster > kMostBlocks || grid.x % cluster != 0)

@@ -84,6 +84,9 @@ T from_lane(int lane) {
   return value;
 }
 
+/// The most dynamic shared memory that a kernel may be launched with: 48 KB until it asks for more.
+std::size_t& shared_limit(const void* kernel);
+
 /// Runs or, while a stream captures, records a launch in clusters of `cluster` blocks along x.
 void run(dim3 grid, dim3 block, std::size_t dynamic_shared, unsigned cluster,
          std::function<void()> kernel);
@@ -118,16 +121,25 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* c, void (*kernel)(Param
   for (unsigned i = 0; i < c->numAttrs; ++i)
     if (c->attrs[i].id == cudaLaunchAttributeClusterDimension)
       cluster = c->attrs[i].val.clusterDim.x;
+  if (c->dynamicSmemBytes > emulation::shared_limit(reinterpret_cast<const void*>(kernel)))
+    return cudaErrorInvalidValue;
   emulation::run(c->gridDim, c->blockDim, c->dynamicSmemBytes, cluster,
                  [=] { kernel(arguments...); });
   return cudaSuccess;
 }
 template <class Kernel>
-cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int bytes) {
-  return bytes <= 227 << 10 ? cudaSuccess : cudaErrorInvalidValue;
+cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute attribute, int value) {
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  if (value > 227 << 10) return cudaErrorInvalidValue;
+  emulation::shared_limit(reinterpret_cast<const void*>(kernel)) = value;
+  return cudaSuccess;
 }
+/// An error where a chip may as well answer 0: asked before the kernel was allowed its memory.
 template <class Kernel>
-cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Kernel*, const cudaLaunchConfig_t*) {
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Kernel* kernel,
+                                           const cudaLaunchConfig_t* c) {
+  if (c->dynamicSmemBytes > emulation::shared_limit(reinterpret_cast<const void*>(kernel)))
+    return cudaErrorInvalidValue;
   return *clusters = 3, cudaSuccess;
 }
 
