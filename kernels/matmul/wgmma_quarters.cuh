@@ -90,8 +90,8 @@ __device__ __forceinline__ void multiply_quarters(float (&d)[kTileN / 2], Quarte
   load(3);
   // All warps have read X: the part that is complete took it from their registers.
   release();
-  add_part<3>(d, q.odd);
   multiply_slices<kHalf, kSlices>(q.even, q.x, y);
+  add_part<3>(d, q.odd);
   make_room(PartAt<0>{});
   multiply_slices<0, kSlices>(q.odd, q.x, y + kNextPart);
   ptx::wgmma_wait<1>();
