@@ -96,17 +96,21 @@ __device__ __forceinline__ Sum<T> share(const T* x, const T* y, std::int64_t n) 
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       const uint4* from = at + u * step;
-      if (!whole && from >= end) from = end - 1;
-      a[u] = cuda::ptx::load_streaming(from);
-      b[u] = cuda::ptx::load_streaming(y_at(from));
+      if (whole) {
+        a[u] = cuda::ptx::load_streaming(from);
+        b[u] = cuda::ptx::load_streaming(y_at(from));
+      } else {
+        a[u] = cuda::ptx::load_streaming_if(from, from < end);
+        b[u] = cuda::ptx::load_streaming_if(y_at(from), from < end);
+      }
     }
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u)
-      if (whole || at + u * step < end) sum[u] = dot_16_bytes<T>(a[u], b[u], sum[u]);
+    for (int u = 0; u < kUnroll; ++u) sum[u] = dot_16_bytes<T>(a[u], b[u], sum[u]);
   };
 #pragma unroll 1
   for (; at + (kUnroll - 1) * step < end; at += kUnroll * step) next(true);
-  // The rest at once too: what is missing is the last vector again, and does not count.
+  // The rest at once too: what is missing is zeros. Read in their place, the last vector would be
+  // asked for by every thread of a set of a few megabytes.
   if (at < end) next(false);
   if (const std::int64_t tail = vectors * kElements + first; tail < n)
     sum[0] += product(x[tail], y[tail]);
