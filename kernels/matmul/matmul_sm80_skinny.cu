@@ -14,6 +14,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/memory.hpp"
+#include "kernels/cuda/shared_memory.hpp"
 #include "kernels/matmul/few_rows.cuh"
 #include "kernels/matmul/few_rows_mma.cuh"
 
@@ -224,18 +225,6 @@ Split cut(const GpuArguments& a, Fit fit) {
   return best;
 }
 
-/// Shared memory for a kernel, and no more of the SM's for it than its blocks need: the rest is L1,
-/// which loads on their way to registers have their places in.
-template <class Kernel>
-void allow_shared(Kernel* kernel, std::size_t bytes, int blocks) {
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(bytes)));
-  const auto percent =
-      static_cast<int>((blocks * (bytes + 1024) * 100 + (228 << 10) - 1) / (228 << 10));
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                  std::min(percent, 100)));
-}
-
 /// The types of weights that this kernel takes.
 template <class Function>
 auto by_type(const GpuTypes& types, Function f) {
@@ -248,11 +237,13 @@ auto by_type(const GpuTypes& types, Function f) {
 std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
   return by_type(types, [&]<class Type>() {
     return by_few_rows(a.m, [&]<int kRows>() -> std::shared_ptr<void> {
-      constexpr int kBlocks = FewRowsWeights<Type, kRows>::kBlocks;
-      allow_shared(skinny_kernel<Type, kRows>, sizeof(Shared<Type, kRows>), kBlocks);
+      constexpr std::size_t kShared = sizeof(Shared<Type, kRows>);
+      const int blocks =
+          std::min(FewRowsWeights<Type, kRows>::kBlocks, cuda::blocks_that_share(kShared));
+      cuda::allow_shared(skinny_kernel<Type, kRows>, kShared, blocks);
       auto state = std::make_shared<State>();
       const Split& w = state->split = cut<FewRowsWeights<Type, kRows>>(
-          a, [&](int splits) { return std::max(1, kBlocks * cuda::device().sms / splits); });
+          a, [&](int splits) { return std::max(1, blocks * cuda::device().sms / splits); });
       const std::int64_t tiles = w.tiles * a.batch;
       const std::int64_t bytes =
           tiles * w.splits * a.m * w.column_warps * FewRowsWeights<Type, kRows>::kWarpColumns * 4;

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "bench/part_events.hpp"
 #include "kernels/attention/attention_gpu.hpp"
+#include "kernels/cuda/check.hpp"
 #include "kernels/cuda/problem.hpp"
 #include "kernels/decode/decode_gpu.hpp"
 #include "kernels/dot/dot_gpu.hpp"
@@ -95,6 +98,9 @@ bool affordable(const KernelInfo& kernel, const Case& c) {
 
 class EmulatedKernel : public testing::TestWithParam<const Emulated*> {};
 
+/// Whose blocks have less shared memory than some kernels need (CMakeLists.txt).
+bool on_a_small_chip() { return std::getenv("EMULATED_SHARED_BYTES") != nullptr; }
+
 TEST_P(EmulatedKernel, IsRightOnItsTestCases) {
   const auto& [info, operation] = *GetParam();
   Caches chip = kChip;
@@ -102,11 +108,16 @@ TEST_P(EmulatedKernel, IsRightOnItsTestCases) {
   int tried = 0;
   for (const Case& c : operation->test_cases()) {
     if (!operation->supports(info, c) || !affordable(info, c)) continue;
-    const auto problem = operation->bind(info, c, chip);
-    EXPECT_EQ(problem->verify(), "") << info.variant << " " << c.name();
-    // What a call leaves behind (counters, partial sums) must serve the next one.
-    EXPECT_EQ(problem->verify(), "") << info.variant << " " << c.name() << ", second call";
-    ++tried;
+    try {
+      const auto problem = operation->bind(info, c, chip);
+      EXPECT_EQ(problem->verify(), "") << info.variant << " " << c.name();
+      // What a call leaves behind (counters, partial sums) must serve the next one.
+      EXPECT_EQ(problem->verify(), "") << info.variant << " " << c.name() << ", second call";
+      ++tried;
+    } catch (const cuda::Unsupported& e) {
+      EXPECT_TRUE(on_a_small_chip()) << info.variant << " " << c.name() << ": " << e.what();
+      EXPECT_EQ(std::string(e.what()).rfind("needs ", 0), 0u) << e.what();
+    }
   }
   EXPECT_GT(tried, 0);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
@@ -361,11 +362,17 @@ cudaError_t cudaDeviceGetPCIBusId(char* id, int, int) {
   *id = 0;
   return cudaSuccess;
 }
+/// A block's shared memory on a smaller chip than the kernels are tuned for; 0: not told.
+int shared_of_a_block() {
+  const char* bytes = std::getenv("EMULATED_SHARED_BYTES");
+  return bytes != nullptr ? std::atoi(bytes) : 0;
+}
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
   *value = which == cudaDevAttrComputeCapabilityMajor             ? 8
            : which == cudaDevAttrMultiProcessorCount              ? 3
            : which == cudaDevAttrL2CacheSize                      ? 4 << 20
            : which == cudaDevAttrMaxSharedMemoryPerMultiprocessor ? 164 << 10
+           : which == cudaDevAttrMaxSharedMemoryPerBlockOptin     ? shared_of_a_block()
                                                                   : 0;
   return cudaSuccess;
 }
