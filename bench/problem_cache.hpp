@@ -14,6 +14,7 @@ namespace bench {
 struct Bound {
   std::string name;
   std::unique_ptr<kernels::Problem> problem;
+  bool verified = false;
   std::string wrong;  ///< what verification found; empty when right
   /// Calls between two looks at the clock, 0 until that is known. Stays as it is when the problem
   /// is bound again: Google Benchmark ends a program whose repetitions differ in length.
@@ -31,7 +32,7 @@ class ProblemCache {
   /// `free_bytes` tells what is free at the time; without it only this process is counted.
   explicit ProblemCache(double memory_bytes, std::function<double()> free_bytes = {})
       : memory_bytes_(memory_bytes), free_bytes_(std::move(free_bytes)) {}
-  /// Binds and verifies on first use. Throws kernels::BadInput and std::bad_alloc.
+  /// Binds, and verifies on first use; libraries whenever they are bound. Throws kernels::BadInput and std::bad_alloc.
   Bound& get(const Entry& entry, const kernels::Caches& caches);
   /// Whether verification found a fault in any problem so far.
   bool any_wrong() const { return any_wrong_; }

@@ -52,6 +52,17 @@ TEST(ProblemCache, KeepsTheBatchOfWhatItDrops) {
   EXPECT_EQ(again.next_call, 7);
 }
 
+TEST(ProblemCache, VerifiesWhatItDroppedNoSecondTime) {
+  ProblemCache cache(1);  // no problem fits
+  Bound& first = cache.get(dot(100), kCaches);
+  EXPECT_TRUE(first.verified);
+  first.wrong = "as found before";
+  cache.get(dot(200), kCaches);
+  EXPECT_EQ(first.problem, nullptr);
+  EXPECT_EQ(cache.get(dot(100), kCaches).wrong, "as found before");
+  EXPECT_TRUE(cache.any_wrong());
+}
+
 TEST(ProblemCache, DropsWhereMemoryIsScarceForOthers) {
   double free_bytes = 1e9;
   ProblemCache cache(1e9, [&] { return free_bytes; });
