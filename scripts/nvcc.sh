@@ -4,13 +4,15 @@ set -euo pipefail
 
 usage() {
   cat <<'HELP'
-usage: nvcc.sh [--advice] [--prefix DIR] [NVCC]
+usage: nvcc.sh [--advice] [--prefix DIR] [--driver FILE] [NVCC]
 
 Prints the path of the first nvcc that compiles the GPU half: $CUDACXX and no other where it is set,
-else that of $PATH, then DIR/cuda (default: /usr/local), then DIR/cuda-*, the newest first.
+else that of $PATH, then DIR/cuda (default: /usr/local), then DIR/cuda-*, the newest first; of
+several, those that the driver is too old for come last.
 $CUDAHOSTCXX is the compiler for the host, where g++ is too new for that nvcc.
   NVCC          look at this one only
   --prefix DIR  where toolkits are installed
+  --driver FILE where the driver tells its version (default: /proc/driver/nvidia/version)
   --advice      where there is none, that line also says what to install
   --help        this text
 Exit code 1: there is none; one line on stderr says why, for each that was looked at.
@@ -20,13 +22,14 @@ HELP
 least=12.4  # Below, ptxas knows no mma on FP8 for sm_89 (PTX 8.4); below 12.0 there is no C++20.
 
 prefix=/usr/local
+driver_file=/proc/driver/nvidia/version
 given=${CUDACXX:-}
 advice=
 while (($#)); do
   case $1 in
-    --prefix)
+    --prefix | --driver)
       if (($# < 2)); then echo "nvcc.sh: $1 needs a value (see --help)" >&2; exit 2; fi
-      prefix=$2
+      if [[ $1 == --prefix ]]; then prefix=$2; else driver_file=$2; fi
       shift
       ;;
     --advice)
@@ -71,11 +74,20 @@ __global__ void probe(T* x) { *x = 1; }
 int main() { probe<float><<<1, 1>>>(nullptr); }
 CUDA
 
+version_of() { "$1" --version 2>/dev/null | sed -nE 's/.*release ([0-9]+\.[0-9]+).*/\1/p' || true; }
+
+# The newest major version of CUDA that the driver here runs; nothing where it is not known.
+driver_runs() {
+  local driver
+  driver=$(sed -nE 's/^NVRM version:.* ([0-9]{3})\.[0-9.]+ .*/\1/p' "$driver_file" 2>/dev/null) || true
+  if [[ -n $driver ]]; then echo $((driver >= 580 ? 13 : 12)); fi
+}
+
 # fault NVCC: why it does not do; nothing where it does.
 fault() {
   local version
   if [[ ! -x $1 ]]; then echo "no $1"; return; fi
-  version=$("$1" --version 2>/dev/null | sed -nE 's/.*release ([0-9]+\.[0-9]+).*/\1/p') || true
+  version=$(version_of "$1")
   if [[ -z $version ]]; then echo "$1 does not tell its version"; return; fi
   if [[ $(printf '%s\n' "$least" "$version" | sort -V | head -n 1) != "$least" ]]; then
     echo "$1 is of CUDA $version, $least or newer is needed"
@@ -91,16 +103,28 @@ fault() {
 
 faults=
 seen=
+too_new=
+runs=$(driver_runs)
 while read -r nvcc; do
   same=$(realpath "$nvcc" 2>/dev/null || echo "$nvcc")
   [[ $seen != *" $same "* ]] || continue
   seen+=" $same "
   why=$(fault "$nvcc")
-  if [[ -z $why ]]; then
-    echo "$nvcc"
-    exit 0
+  if [[ -n $why ]]; then
+    faults+="${faults:+; }$why"
+    continue
   fi
-  faults+="${faults:+; }$why"
+  version=$(version_of "$nvcc")
+  if [[ -n $runs ]] && ((${version%%.*} > runs)); then
+    too_new=${too_new:-$nvcc}
+    continue
+  fi
+  echo "$nvcc"
+  exit 0
 done < <(candidates)
+if [[ -n $too_new ]]; then
+  echo "$too_new"
+  exit 0
+fi
 echo "${faults:-no nvcc}$advice" >&2
 exit 1

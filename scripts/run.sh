@@ -52,6 +52,10 @@ done
 need_nvcc() {
   local why
   [[ $device == gpu ]] || return 0
+  if [[ ! -e /dev/nvidiactl && ! -e /dev/dxg ]]; then
+    echo "run.sh: --device gpu: no NVIDIA driver here (a container sees it if it was started with --gpus all)" >&2
+    exit 2
+  fi
   why=$("$repo/scripts/nvcc.sh" --advice 2>&1 >/dev/null) || {
     echo "run.sh: --device gpu: $why" >&2
     exit 2

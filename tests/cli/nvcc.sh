@@ -76,6 +76,17 @@ ln -s cuda-12.6 local/cuda
 expect 'the link before them' 0 "$work/local/cuda/bin/nvcc" --prefix "$work/local"
 PATH=$work/old/bin:$PATH expect 'behind an old one of the system' 0 "$work/local/cuda/bin/nvcc" --prefix "$work/local"
 PATH=$work/least/bin:$PATH expect 'behind one of the system' 0 "$work/least/bin/nvcc" --prefix "$work/local"
+# Drivers: proprietary and open modules, and none.
+toolkit both/cuda-12.8 12.8
+toolkit both/cuda-13.0 13.0
+echo 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Fri Dec  8 01:01:01 UTC 2024' >570
+echo 'NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build  (dvs-builder)' >580
+expect 'an older driver' 0 "$work/both/cuda-12.8/bin/nvcc" --prefix "$work/both" --driver 570
+expect 'a driver that runs both' 0 "$work/both/cuda-13.0/bin/nvcc" --prefix "$work/both" --driver 580
+expect 'no driver' 0 "$work/both/cuda-13.0/bin/nvcc" --prefix "$work/both" --driver none
+rm -r both/cuda-12.8
+expect 'too new, but no other' 0 "$work/both/cuda-13.0/bin/nvcc" --prefix "$work/both" --driver 570
+
 toolkit bad/cuda-11.8 11.8
 toolkit bad/cuda-13.0 13.0 'sh: 1: cicc: not found'
 ln -s cuda-13.0 bad/cuda
@@ -84,7 +95,10 @@ $work/bad/cuda-11.8/bin/nvcc is of CUDA 11.8, $newer" --prefix "$work/bad"
 
 # run.sh stops before setup.sh and build.sh, or between them where g++ has only come with the former.
 mkdir -p fake/scripts
-cp "$repo/scripts/"{run,nvcc,setup}.sh "$repo/scripts/requirements.txt" fake/scripts/
+cp "$repo/scripts/"{nvcc,setup}.sh "$repo/scripts/requirements.txt" fake/scripts/
+sed "s|/dev/nvidiactl|$work/nvidiactl|; s|/dev/dxg|$work/dxg|" "$repo/scripts/run.sh" >fake/scripts/run.sh
+chmod +x fake/scripts/run.sh
+: >nvidiactl
 advice="; install NVIDIA's CUDA toolkit (12.4 to 12.9 for drivers from 525 on, 13 from 580 on), or unpack here what scripts/bundle.sh packs where there is one"
 printf '#!/bin/sh\necho build >>done.txt\nexit 7\n' >fake/scripts/build.sh
 # stops NAME LINE CODE DONE ARGUMENTS…: what run.sh says on stderr, its exit code, the steps that it got to.
@@ -108,6 +122,10 @@ CUDACXX=old/bin/nvcc stops 'GPU asked for by =' "$old" 2 '' --quick --device=gpu
 CUDACXX=old/bin/nvcc stops 'any device' '' 7 'setup build'
 CUDACXX=old/bin/nvcc stops 'CPU' '' 7 'setup build' --device cpu
 CUDACXX=least/bin/nvcc stops 'GPU and toolkit' '' 7 'setup build' --device gpu
+rm nvidiactl
+none='run.sh: --device gpu: no NVIDIA driver here (a container sees it if it was started with --gpus all)'
+CUDACXX=least/bin/nvcc stops 'toolkit, no GPU' "$none" 2 '' --device gpu
+: >nvidiactl
 rm tools/g++
 cat >fake/scripts/setup.sh <<SH
 #!/bin/sh
