@@ -38,6 +38,16 @@ GpuLaunch launch_of(const KernelInfo& info, const std::string& dtype) {
   }
 }
 
+/// Of both vectors.
+double bytes_of(const Case& c) {
+  return 2.0 * static_cast<double>(c.size("N")) * cuda::size_of(cuda::parse_type("dot", c.dtype));
+}
+
+/// Copies of the vectors that calls rotate over.
+std::int64_t slots_of(const Case& c, const Caches& caches) {
+  return c.cold() ? cuda::cold_slots(bytes_of(c), caches) : 1;
+}
+
 /// Floating inputs are whole numbers in [-4, 4], whose sums are exact in fp32 up to 2^24 and so in
 /// every order (partial sums of 2^33 of them stay within 2^21): a right kernel equals the oracle to
 /// the bit.
@@ -54,9 +64,8 @@ class GpuDot final : public cuda::GpuProblem {
         type_(cuda::parse_type("dot", c.dtype)),
         values_(type_ == Type::s8 ? Values::random : Values::integers),
         n_(c.size("N")) {
-    const double set = 2.0 * static_cast<double>(n_) * cuda::size_of(type_);
-    slots_ = c.cold() ? cuda::cold_slots(set, caches) : 1;
-    cuda::require_device_memory(set * static_cast<double>(slots_), caches);
+    slots_ = slots_of(c, caches);
+    cuda::require_device_memory(bytes_of(c) * static_cast<double>(slots_), caches);
     inputs_ = cuda::allocate_many(2 * slots_, n_ * cuda::size_of(type_));
     for (std::int64_t s = 0; s < 2 * slots_; ++s)
       cuda::fill(type_, inputs_[s].get(), {1, n_, n_}, seed(s), values_);
@@ -146,16 +155,21 @@ std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Cache
   return std::make_unique<GpuDot>(info, c, caches);
 }
 
+std::string unfit(const KernelInfo&, const Case& c, const Caches& caches) {
+  return cuda::device_memory_missing(bytes_of(c) * static_cast<double>(slots_of(c, caches)),
+                                     caches);
+}
+
 constexpr const char* kTypes[] = {"f64", "f32", "bf16", "s8"};
 
 /// Sets from launch-bound to HBM: warm ones stay in L2, cold ones are rotated beyond it. region:
-/// shared: products that share a launch, which else takes as long as L2 does.
-std::vector<Case> cases(const Caches& caches) {
+/// shared: products that share a launch, which else takes as long as L2 does. What does not fit
+/// this GPU is listed all the same (unfit()).
+std::vector<Case> cases(const Caches&) {
   constexpr std::int64_t kMb = 1 << 20;
   std::vector<Case> all;
   for (const char* dtype : kTypes) {
     const auto add = [&](std::int64_t set_bytes, bool cold, bool quick, bool shared = false) {
-      if (caches.memory > 0 && 2.5 * static_cast<double>(set_bytes) > caches.memory) return;
       const std::int64_t n = set_bytes / (2 * cuda::size_of(cuda::parse_type("dot", dtype)));
       all.push_back({.dtype = dtype, .keys = {{"N", std::to_string(n)}}, .quick = quick});
       if (shared) all.back().keys.emplace_back("region", "shared");
@@ -182,6 +196,6 @@ std::vector<Case> test_cases() {
 
 }  // namespace
 
-extern const Operation gpu_operation = {cases, test_cases, supports, bind};
+extern const Operation gpu_operation = {cases, test_cases, supports, bind, unfit};
 
 }  // namespace kernels::dot

@@ -40,23 +40,42 @@ TEST(GpuOperations, NameEveryCaseOnceWithAndWithoutAGpu) {
 }
 
 TEST(GpuOperations, SayWhatOfTheirCasesDoesNotFit) {
-  for (const auto& info : operations()) {
-    if (!info.gpu || info.name != "attention") continue;
-    const auto unfit = [&](const char* batch, const char* context, const char* temp) {
-      return info.operation->unfit(all_kernels().front(),
-                                   {.dtype = "bf16",
-                                    .keys = {{"batch", batch},
-                                             {"context", context},
-                                             {"heads", "32"},
-                                             {"kv_heads", "8"},
-                                             {"head_dim", "128"},
-                                             {"temp", temp}}},
-                                   kH100);
-    };
-    // K and V: 2 * 256 * 131072 * 8 * 128 * 2 bytes, once; 0.9 * 79 GiB are there.
-    EXPECT_EQ(unfit("256", "131072", "cold"), "needs 137438 MB, this GPU has 76343 MB free");
-    EXPECT_EQ(unfit("32", "131072", "cold"), "");
-  }
+  const auto unfit = [](std::string_view op, const Case& c, const Caches& gpu) {
+    for (const auto& info : operations())
+      if (info.gpu && info.name == op) return info.operation->unfit(all_kernels().front(), c, gpu);
+    throw std::logic_error("no such operation");
+  };
+  const auto attention = [&](const char* batch) {
+    return unfit("attention",
+                 {.dtype = "bf16",
+                  .keys = {{"batch", batch},
+                           {"context", "131072"},
+                           {"heads", "32"},
+                           {"kv_heads", "8"},
+                           {"head_dim", "128"},
+                           {"temp", "cold"}}},
+                 kH100);
+  };
+  // K and V: 2 * 256 * 131072 * 8 * 128 * 2 bytes, once; 0.9 * 79 GiB are there.
+  EXPECT_EQ(attention("256"), "needs 137438 MB, this GPU has 76343 MB free");
+  EXPECT_EQ(attention("32"), "");
+
+  const Caches slice = {
+      .l1d = 228 << 10, .l2 = 6 << 20, .memory = std::int64_t{4} << 30, .cores = 16};
+  const auto dot = [&](const char* n) {
+    return unfit("dot", {.dtype = "f32", .keys = {{"N", n}, {"temp", "cold"}}}, slice);
+  };
+  EXPECT_EQ(dot("536870912"),
+            "needs 4294 MB, this GPU has 3865 MB free");  // one copy of two vectors
+  EXPECT_EQ(dot("1048576"), "");
+  const auto matmul = [&](const char* batch) {
+    const Case c = {
+        .dtype = "bf16",
+        .keys = {{"batch", batch}, {"M", "1"}, {"N", "4096"}, {"K", "4096"}, {"temp", "cold"}}};
+    return unfit("matmul", c, slice);
+  };
+  EXPECT_EQ(matmul("128"), "needs 5157 MB, this GPU has 3865 MB free");  // 1.2 * 4.298 GB, once
+  EXPECT_EQ(matmul("16"), "");
 }
 
 TEST(AttentionPieces, OfAllItemsRunAtOnce) {
