@@ -35,7 +35,10 @@ GpuChoice choose_gpu(const json& devices, const std::vector<std::string>& uuids,
   const bool inherited = asked.empty() && visible;
   const std::string list = inherited ? visible : asked.empty() ? "0" : asked;
   const std::string gpu = list.substr(0, list.find(','));
-  if (gpu.starts_with("MIG-")) return {.gpu = gpu};  // NVML lists no slices; CUDA finds it or not
+  if (gpu.starts_with("MIG-")) {  // NVML lists no slices; CUDA finds it or not
+    return {.gpu = gpu,
+            .notes = {"a slice (MIG) is measured: what is advertised is the whole chip's"}};
+  }
   std::size_t index = devices.size();
   if (is_index(gpu)) {
     index = std::stoul(gpu);

@@ -37,6 +37,8 @@ const Ceiling* compute_roof(const Benchmark& row, const std::vector<Ceiling>& ce
       own = &ceiling;
     }
   }
+  // What no probe issues, and is faster than what one does.
+  if (row.exec_unit == "tcgen05") return own;
   return own ? own : best;
 }
 

@@ -15,7 +15,7 @@ double number(const json& object, const char* field) {
 }
 
 /// Facts of the chosen GPU, by its position among those that are seen; the first one's if the
-/// choice is none, an empty object if there are none.
+/// choice is none. An empty object if there are none, or if it is a slice of one of several (MIG).
 json gpu_facts(const json& facts, const std::string& choice) {
   const json::json_pointer path("/gpu/devices");
   if (!facts.is_object() || !facts.contains(path)) return json::object();
@@ -24,6 +24,7 @@ json gpu_facts(const json& facts, const std::string& choice) {
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (std::to_string(i) == choice) return devices[i];
   }
+  if (devices.size() > 1 && choice.starts_with("MIG-")) return json::object();
   return devices.empty() ? json::object() : devices.front();
 }
 
@@ -48,6 +49,7 @@ double flops_per_cycle_per_sm(const Ceiling& c, const specs::Chip* chip, const j
 
 double gpu_theory(const Ceiling& c, const specs::Chip* chip, const json& facts) {
   if (c.resource == "bandwidth" && c.level == "HBM") {
+    if (facts.value("mig", json()) == json(true)) return kUnknownNumber;  // a part of the bus
     return 2 * number(facts, "memory_clock_max_hz") * number(facts, "memory_bus_bits") / 8;
   }
   // What was seen comes first: a slice (MIG) has a part of the sheet's.

@@ -225,6 +225,8 @@ TEST(Ceilings, TheoryOfAGpu) {
   EXPECT_DOUBLE_EQ(c.theory(row), 128 * 132 * 1.5e9);
   row.level = "HBM";
   EXPECT_DOUBLE_EQ(c.theory(row), 3.35232e12);  // 2 * 2.619e9 * 640
+  machine.facts["gpu"]["devices"][0]["mig"] = true;
+  EXPECT_TRUE(std::isnan(context_of(machine).theory(row)));  // a slice has a part of the bus
   row.level = "L2";
   EXPECT_TRUE(std::isnan(c.theory(row)));
   row.resource = "compute";
@@ -272,6 +274,7 @@ TEST(Ceilings, AGpuIsChosenByItsPosition) {
   EXPECT_EQ(context_of(machine, "1").gpu, "nvidia-h200");
   EXPECT_EQ(context_of(machine, "0").gpu, "nvidia-l4");
   EXPECT_EQ(context_of(machine, "").gpu, "nvidia-l4");
+  EXPECT_EQ(context_of(machine, "MIG-12ab").gpu, "");  // of either
 }
 
 TEST(Ceilings, TheSmsThatAProbeSawReachTheory) {

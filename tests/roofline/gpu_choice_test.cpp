@@ -53,6 +53,7 @@ TEST(ChooseGpu, SaysThatASliceIsMeasured) {
   ASSERT_EQ(choice.notes.size(), 1u);
   EXPECT_EQ(choice.notes[0].find("GPU 0 is cut into slices (MIG)"), 0u);
   EXPECT_EQ(choose("MIG-1234").gpu, "MIG-1234");
+  EXPECT_EQ(choose("MIG-1234").notes.size(), 1u);
 }
 
 }  // namespace

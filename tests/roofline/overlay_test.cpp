@@ -110,12 +110,14 @@ TEST(Overlay, ComputeBound) {
 }
 
 TEST(Overlay, HeldAgainstTheUnitThatItIssuesTo) {
-  std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}}, 0.2), kernel(1e9, {{"L2", 1e6}}, 0.2)};
+  std::vector<Benchmark> rows(3, kernel(1e9, {{"L2", 1e6}}, 0.2));
   rows[0].exec_unit = "scalar";
-  rows[1].exec_unit = "";  // a library that does not tell: the best unit of the dtype
+  rows[1].exec_unit = "";         // a library that does not tell: the best unit of the dtype
+  rows[2].exec_unit = "tcgen05";  // faster than any that is probed
   const auto points = overlay(rows, ceilings());
   EXPECT_DOUBLE_EQ(points[0].roof_flops_per_s, 10e9);
   EXPECT_DOUBLE_EQ(points[1].roof_flops_per_s, 100e9);
+  EXPECT_EQ(points[2].verdict, "no-roof");
 }
 
 TEST(Overlay, PointsAboveTheirRoofAreFlagged) {
@@ -173,7 +175,8 @@ TEST(Overlay, AClockThatMovedIsNamed) {
 
 TEST(Overlay, TooFewQuietSamplesAreNamedBeforeWhatTheyBring) {
   std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}}, 1)};
-  rows[0].beside = {{.clock_hz = 3e9, .issue_per_cycle = 2}, {.clock_hz = 2.5e9}, {.clock_hz = 3e9}};
+  rows[0].beside = {
+      {.clock_hz = 3e9, .issue_per_cycle = 2}, {.clock_hz = 2.5e9}, {.clock_hz = 3e9}};
   const auto verdict = [&](double seconds, std::size_t quiet) {
     rows[0].times_s = rows[0].lived_times_s = std::vector<double>(3, seconds);
     rows[0].quiet_samples = quiet;
