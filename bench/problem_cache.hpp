@@ -32,7 +32,8 @@ class ProblemCache {
   /// `free_bytes` tells what is free at the time; without it only this process is counted.
   explicit ProblemCache(double memory_bytes, std::function<double()> free_bytes = {})
       : memory_bytes_(memory_bytes), free_bytes_(std::move(free_bytes)) {}
-  /// Binds, and verifies on first use; libraries whenever they are bound. Throws kernels::BadInput and std::bad_alloc.
+  /// Binds, and verifies on first use; libraries whenever they are bound. Throws kernels::BadInput
+  /// and std::bad_alloc.
   Bound& get(const Entry& entry, const kernels::Caches& caches);
   /// Whether verification found a fault in any problem so far.
   bool any_wrong() const { return any_wrong_; }

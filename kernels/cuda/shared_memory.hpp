@@ -29,8 +29,7 @@ void allow_shared(Kernel* kernel, std::size_t bytes, int blocks = 0) {
   const auto all = static_cast<std::size_t>(device().shared_per_sm);
   if (most > 0 && bytes > most)
     throw Unsupported("needs " + std::to_string((bytes + 1023) >> 10) +
-                      " KB of shared memory a block, this GPU gives " +
-                      std::to_string(most >> 10));
+                      " KB of shared memory a block, this GPU gives " + std::to_string(most >> 10));
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(bytes)));
   int percent = cudaSharedmemCarveoutMaxShared;

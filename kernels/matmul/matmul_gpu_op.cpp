@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/cuda/device.hpp"
 #include "kernels/cuda/fill.hpp"
 #include "kernels/cuda/problem.hpp"
 #include "kernels/cuda/traffic.hpp"
@@ -99,6 +100,15 @@ std::int64_t pitch_of(std::int64_t columns, int bytes) {
   return (columns + chunk - 1) / chunk * chunk;
 }
 
+double bytes_of(const Case& c) {
+  return matmul::cost(shape_of(c), element_bytes(types_of(c))).bytes;
+}
+
+/// Copies of the operands that calls rotate over.
+std::int64_t slots_of(const Case& c, const Caches& caches) {
+  return c.cold() ? cuda::cold_slots(bytes_of(c), caches) : 1;
+}
+
 class GpuMatmul final : public cuda::GpuProblem {
  public:
   GpuMatmul(const KernelInfo& info, const Case& c, const Caches& caches)
@@ -115,7 +125,7 @@ class GpuMatmul final : public cuda::GpuProblem {
     y_layout_ = transposed_ ? Layout{s.n, s.k, pitch_of(s.k, e.y), true}
                             : Layout{s.k, s.n, pitch_of(s.n, e.y)};
     z_layout_ = {s.m, s.n, pitch_of(s.n, e.z)};
-    slots_ = c.cold() ? cuda::cold_slots(cost().bytes, caches) : 1;
+    slots_ = slots_of(c, caches);
     cuda::require_device_memory(
         static_cast<double>(slots_ * s.batch) *
             (elements(x_layout_) * e.x + elements(y_layout_) * e.y + elements(z_layout_) * e.z),
@@ -185,7 +195,8 @@ class GpuMatmul final : public cuda::GpuProblem {
   /// What is multiplied: int8 weights beside bf16 become bf16; fp8 on mma becomes fp16 in
   /// registers.
   std::pair<std::string, std::string> exec_unit() const override {
-    const std::string unit = kernel_.exec_unit;
+    std::string unit = kernel_.exec_unit;
+    if (unit.empty() && in_tcgen05()) unit = "tcgen05";
     if (types_.x != types_.y) return {unit, "bf16"};
     return {unit, unit == "mma" && types_.x == Type::e4m3 ? "f16" : case_.dtype};
   }
@@ -199,6 +210,11 @@ class GpuMatmul final : public cuda::GpuProblem {
     std::shared_ptr<void> state;
   };
 
+  /// Whether a library's product runs in instructions that no probe here issues.
+  bool in_tcgen05() const {
+    const int major = cuda::device().major;
+    return (major == 10 || major == 11) && case_.dtype != "f64" && case_.dtype != "f32";
+  }
   GpuTiles tiles() const {
     if (kernel_.tiles_of != nullptr) return kernel_.tiles_of(slot_[0].state.get());
     return types_.x == Type::e4m3 && kernel_.e4m3_tiles.block_m > 0 ? kernel_.e4m3_tiles
@@ -368,6 +384,12 @@ std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Cache
   return std::make_unique<GpuMatmul>(info, c, caches);
 }
 
+/// With what padding and a variant's own memory may take.
+std::string unfit(const KernelInfo&, const Case& c, const Caches& caches) {
+  const double copies = bytes_of(c) * static_cast<double>(slots_of(c, caches));
+  return cuda::device_memory_missing(1.2 * copies, caches);
+}
+
 /// A dtype, whether Y is stored [N,K], and whether Z has 16 bits.
 struct Form {
   const char* dtype;
@@ -400,13 +422,10 @@ constexpr Form kForms[] = {{"f64"},
                            {"bf16", false, true},
                            {"f16", false, true}};
 
-std::vector<Case> cases(const Caches& caches) {
+/// What does not fit this GPU is listed all the same (unfit()).
+std::vector<Case> cases(const Caches&) {
   std::vector<Case> all;
   const auto add = [&](const Case& c) {
-    const Shape s = shape_of(c);
-    const double set = matmul::cost(s, element_bytes(types_of(c))).bytes;
-    const double slots = c.cold() ? static_cast<double>(cuda::cold_slots(set, caches)) : 1;
-    if (caches.memory > 0 && 1.2 * slots * set > 0.9 * static_cast<double>(caches.memory)) return;
     for (Case& known : all)
       if (known.name() == c.name()) {
         known.quick |= c.quick;
@@ -493,6 +512,6 @@ std::vector<Case> test_cases() {
 
 }  // namespace
 
-extern const Operation gpu_operation = {cases, test_cases, supports, bind};
+extern const Operation gpu_operation = {cases, test_cases, supports, bind, unfit};
 
 }  // namespace kernels::matmul
