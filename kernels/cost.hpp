@@ -20,7 +20,7 @@ inline LevelBytes crossed(const LevelBytes& all, double per_core_set, double tot
   const auto l2 = static_cast<double>(caches.l2), l3 = static_cast<double>(caches.l3);
   const double cores = l3 > 0 ? total_set / per_core_set : caches.cores;
   if (beyond(per_core_set, static_cast<double>(caches.l1d))) t.l2 = all.l2;
-  if (beyond(per_core_set, l2)) t.l3 = all.l3;
+  if (l3 > 0 && beyond(per_core_set, l2)) t.l3 = all.l3;
   if (beyond(total_set, l3 + l2 * cores)) t.dram = all.dram;
   return t;
 }
@@ -38,9 +38,14 @@ inline std::int64_t sure_l3(const Caches& caches, int threads) {
   return caches.l2 > 0 ? std::min(share, kSureL3PerL2 * caches.l2) : share;
 }
 
+/// Bytes of the level that holds most: on some servers all L2s together, where there is an L3 too.
+inline std::int64_t largest_level(const Caches& caches) {
+  return std::max(caches.l3, caches.l2 * caches.cores);
+}
+
 /// Bytes that a cold run must rotate over so that nothing of one call is left for the next one.
 inline std::int64_t cold_footprint(const Caches& caches) {
-  return std::max<std::int64_t>(4 * caches.l3, std::int64_t{256} << 20);
+  return std::max(4 * largest_level(caches), std::int64_t{256} << 20);
 }
 
 /// Throws BadInput if `bytes` of buffers would not fit into what the process may use.

@@ -382,17 +382,17 @@ bool is_probe(const Benchmark& row) {
 
 std::string level_of_size(double size_bytes, int threads, std::span<const machine::Cache> caches) {
   if (caches.empty() || !(size_bytes > 0)) return {};
-  double inner_share = 0, last_total = 0;
+  double inner_share = 0, largest = 0;  // on some servers the L2s are, together
   for (const machine::Cache& cache : caches) {
     const int sharers = std::max(1, std::min(threads, cache.cores_sharing));
     const double share = static_cast<double>(cache.bytes) / sharers;
-    last_total = static_cast<double>(std::max(cache.total_bytes, cache.bytes));
+    largest = std::max(largest, static_cast<double>(std::max(cache.total_bytes, cache.bytes)));
     if (size_bytes >= 2 * inner_share && size_bytes <= 0.75 * share) {
       return fmt::format("L{}", cache.level);
     }
     inner_share = share;
   }
-  return size_bytes * threads >= 4 * last_total ? "DRAM" : "";
+  return size_bytes * threads >= 4 * largest ? "DRAM" : "";
 }
 
 Ceilings ceilings_from(const std::vector<Benchmark>& all, const CeilingContext& context) {

@@ -244,9 +244,12 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
     LevelTime time{.roof = bandwidth_roof(row, level, ceilings)};
     time.rate = held_by(time.roof && level == "DRAM" ? beside.memory() : Rate{}, time.roof, bytes);
     time.seconds = bytes > 0 ? bytes / time.rate.value : 0;
-    all_known = all_known && !std::isnan(time.seconds);
-    work.levels.push_back({level, bytes, time.rate.value});
     times.push_back(time);
+    // Of a level before the last one the roof may be missing: L3 on cores whose share of it is no
+    // larger than their L2.
+    const bool known = !std::isnan(time.seconds), last = times.size() == done.level_bytes.size();
+    if (known) work.levels.push_back({level, bytes, time.rate.value});
+    all_known = all_known && (known || !last);
   }
   if (all_known) {
     const Bounds whole = bounds(work);

@@ -111,19 +111,23 @@ Case make_case(double size, int threads, bool quick) {
 }
 
 /// Two sizes inside each level, so that a plateau can be seen; the quick suite has the smaller one.
+/// A level that is not known has none; those of L3 are twice as large as L2.
 std::vector<Case> cases(const Caches& caches) {
   std::vector<Case> all;
   for (const int threads : {1, caches.cores}) {
-    const double last = static_cast<double>(cold_footprint(caches));
+    const auto last = static_cast<double>(cold_footprint(caches));
+    const auto l3 = static_cast<double>(sure_l3(caches, threads));
+    const auto add = [&](double size, bool quick) {
+      if (size >= 2 * sizeof(Node)) all.push_back(make_case(size, threads, quick));
+    };
+    const double least_l3 = 2.0 * static_cast<double>(caches.l2) + sizeof(Node);
     for (const double part : {0.375, 0.625}) {
       const bool quick = part < 0.5;
-      all.push_back(make_case(part * caches.l1d, threads, quick));
-      all.push_back(make_case(part * caches.l2, threads, quick));
-      if (caches.l3 > 0) {
-        const auto l3 = static_cast<double>(sure_l3(caches, threads));
-        all.push_back(make_case(part * l3, threads, quick));
-      }
-      all.push_back(make_case((0.625 + part) * last / threads, threads, quick));
+      add(part * caches.l1d, quick);
+      add(part * caches.l2, quick);
+      const double even = quick ? least_l3 : (least_l3 + 0.75 * l3) / 2;
+      if (least_l3 <= 0.75 * l3) add(std::max(part * l3, even), quick);
+      add((0.64 + part) * last / threads, quick);
     }
     if (caches.cores == 1) break;
   }

@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "kernels/cost.hpp"
+
 namespace kernels::decode {
 namespace {
 
@@ -18,7 +20,8 @@ constexpr Types kInt8 = {"bf16xs8", "s8", {1, 4, 1, 4}};
 std::int64_t fewest_layers(const Types& types, const Caches& caches) {
   const double layer = cost({.batch = 1, .context = 1, .layers = 1}, types.element).bytes;
   return std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(4.0 * static_cast<double>(caches.l3) / layer) + 1, 1, kLayers8b);
+      static_cast<std::int64_t>(4.0 * static_cast<double>(largest_level(caches)) / layer) + 1, 1,
+      kLayers8b);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ class Stream final : public Problem {
       : kernel_(kernel), case_(c), caches_(caches), access_(access_of(c)) {
     const std::int64_t size = c.size("size");
     const auto parts = static_cast<std::int64_t>(std::llround(static_cast<double>(size) / kPart));
-    if (size * c.threads >= 2 * caches.l3 && parts >= kFewestParts) parts_ = parts;
+    if (size * c.threads >= 2 * largest_level(caches) && parts >= kFewestParts) parts_ = parts;
     const std::int64_t room =
         parts_ > 1 ? static_cast<std::int64_t>(kPart / sizeof(float)) - access_.arrays * kPad
                    : size / static_cast<std::int64_t>(sizeof(float));
@@ -294,18 +294,24 @@ struct Size {
 constexpr int kFullOnly = 98, kReadsOnly = 99;
 
 /// Three sizes inside each level, and a geometric sweep for the full suite, coarser where a pass
-/// takes long. L3 and DRAM sets are shared out over the threads.
+/// takes long. L3 and DRAM sets are shared out over the threads; those of L3 are twice as large as
+/// L2, and there are none where a thread's share of L3 has no room for that.
 std::vector<Size> sizes(const Caches& caches, int threads) {
-  const auto grain = [](double bytes) { return static_cast<std::int64_t>(bytes) / 3072 * 3072; };
+  constexpr std::int64_t kGrain = 3072;
+  const auto grain = [](double bytes) {
+    return static_cast<std::int64_t>(bytes) / kGrain * kGrain;
+  };
   std::vector<Size> all;
   const double last = static_cast<double>(cold_footprint(caches)) / threads;
   const auto l3 = static_cast<double>(sure_l3(caches, threads));
+  const double least_l3 = static_cast<double>(2 * caches.l2 + kGrain), most_l3 = 0.75 * l3;
   int rank = 0;
   for (const double part : {0.375, 0.5, 0.75}) {
     all.push_back({grain(part * caches.l1d), rank});
     all.push_back({grain(part * caches.l2), rank});
-    all.push_back({grain(part * l3), rank});
-    all.push_back({grain((0.8125 + part / 2) * last), rank});
+    const double even = least_l3 + rank * (most_l3 - least_l3) / 2;
+    if (least_l3 <= most_l3) all.push_back({grain(std::max(part * l3, even)), rank});
+    all.push_back({grain((0.83 + part / 2) * last), rank});
     ++rank;
   }
   constexpr std::int64_t kWhole = 6144;  // bytes that every access divides into its steps
@@ -332,7 +338,7 @@ std::vector<Case> cases(const Caches& caches) {
     for (const auto& [size, rank] : sizes(caches, threads))
       for (const auto& access : kAccesses) {
         const std::string_view name = access.name;
-        if (name.ends_with("_nt") && size * threads <= caches.l3) continue;
+        if (name.ends_with("_nt") && size * threads <= largest_level(caches)) continue;
         // Reads are the roofs; of the others two sizes are enough to see a plateau, and a coarser
         // sweep to see where it ends.
         if (rank == kReadsOnly && name != "read") continue;

@@ -163,6 +163,61 @@ TEST(StreamCases, AskForNoMoreL3ThanIsSure) {
   EXPECT_GE(in_l3, 6);
 }
 
+/// Quick sizes of a level as ceilings.cpp knows them: between twice the level before and three
+/// quarters of a thread's share, or four times all of the largest.
+struct Found {
+  int l3 = 0, dram = 0;
+};
+Found quick_reads(const Operation& operation, const Caches& caches, int threads) {
+  Found found;
+  const double share = static_cast<double>(caches.l3) / threads;
+  for (const Case& c : operation.cases(caches)) {
+    if (!c.quick || c.threads != threads || c.text("access", "read") != "read") continue;
+    const auto size = static_cast<double>(c.size("size"));
+    found.l3 += size >= 2.0 * static_cast<double>(caches.l2) && size <= 0.75 * share;
+    found.dram += size * threads >= 4.0 * static_cast<double>(largest_level(caches));
+  }
+  return found;
+}
+
+TEST(StreamCases, HaveSizesInEveryLevelThatThereIs) {
+  constexpr std::int64_t kMb = 1 << 20;
+  const Operation& stream = operation_of(info_of(nullptr));
+  const auto caches = [](std::int64_t l2, std::int64_t l3, int cores) {
+    return Caches{.l1d = 32 << 10, .l2 = l2, .l3 = l3, .cores = cores};
+  };
+  // L3 four times L2 (Zen 4), a thread's share of it smaller than that (a hybrid, a server), none.
+  const Caches zen4 = caches(kMb, 64 * kMb, 16), hybrid = caches(2 * kMb, 36 * kMb, 24),
+               server = caches(2 * kMb, 105 * kMb, 56), none = caches(kMb, 0, 128);
+  EXPECT_EQ(quick_reads(stream, zen4, 16).l3, 3);
+  EXPECT_EQ(quick_reads(stream, hybrid, 24).l3, 0);
+  EXPECT_EQ(quick_reads(stream, server, 56).l3, 0);
+  EXPECT_EQ(quick_reads(stream, server, 1).l3, 3);
+  for (const Caches& c : {zen4, hybrid, server, none})
+    EXPECT_EQ(quick_reads(stream, c, c.cores).dram, 3) << c.cores;
+  EXPECT_EQ(cold_footprint(server), 4 * 112 * kMb);  // all L2s, which are more than L3
+  EXPECT_EQ(cold_footprint(none), 512 * kMb);
+}
+
+TEST(ChaseCases, HaveASizeInEveryLevelThatIsKnownAndEachNameOnce) {
+  constexpr std::int64_t kMb = 1 << 20;
+  const Operation& chase = operation_of(
+      *std::find_if(all_kernels().begin(), all_kernels().end(),
+                    [](const KernelInfo& info) { return info.op == "chase" && !info.gpu(); }));
+  const Caches zen4 = {.l1d = 32 << 10, .l2 = kMb, .l3 = 64 * kMb, .cores = 16};
+  EXPECT_EQ(quick_reads(chase, zen4, 16).l3, 1);
+  const Caches thirds = {.l1d = 32 << 10, .l2 = kMb, .l3 = 96 * kMb, .cores = 3};
+  EXPECT_EQ(quick_reads(chase, thirds, 3).dram, 1);
+  for (const Caches& caches : {zen4, thirds, Caches{.cores = 2}}) {
+    std::set<std::string> names;
+    for (const Case& c : chase.cases(caches)) {
+      EXPECT_TRUE(names.insert(c.name()).second) << c.name();
+      EXPECT_GE(c.size("size"), 128) << c.name();
+    }
+    EXPECT_FALSE(names.empty());
+  }
+}
+
 TEST(Provide, WritesTheFirstByteOfAPageAtMost) {
   constexpr std::size_t kBytes = std::size_t{65} << 20, kPage = 4096;
   constexpr std::byte kMark{0x5a};

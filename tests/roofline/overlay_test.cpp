@@ -217,6 +217,12 @@ TEST(Overlay, UnknownCeilingsStayUnknown) {
   EXPECT_EQ(points[0].bound_by, "");   // … but what bounds the kernel is not known
   EXPECT_TRUE(std::isnan(points[0].t_lower_s));
   EXPECT_EQ(points[1].verdict, "no-roof");  // no L3 ceiling
+  // A level that comes before the last one may be without.
+  const auto cold =
+      overlay({kernel(1e9, {{"L2", 1e6}, {"L3", 1e6}, {"DRAM", 1e9}}, 0.2)}, ceilings());
+  EXPECT_EQ(cold[1].verdict, "no-roof");
+  EXPECT_EQ(cold[2].bound_by, "DRAM");
+  EXPECT_DOUBLE_EQ(cold[2].t_lower_s, 50e-3);
   EXPECT_TRUE(std::isnan(points[1].roof_flops_per_s));
   EXPECT_EQ(points[2].verdict, "no-roof");  // no bf16 peak
   EXPECT_EQ(points[3].verdict, "no-roof");  // nothing for two threads
