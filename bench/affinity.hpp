@@ -28,8 +28,21 @@ class PinnedTeam {
   cpu_set_t before_;
 };
 
-/// The same on threads of their own, pinned likewise, of which none is left at the end: those of an
-/// OpenMP team would go on spinning for milliseconds beside the threads of a library.
+/// Keeps the calling thread and all that it starts, as a library does its own, to as many CPUs as a
+/// PinnedTeam has, for as long as it lives: no two of them on one core while another is idle.
+class ConfinedTeam {
+ public:
+  ConfinedTeam(int threads, const std::vector<int>& cpus);
+  ~ConfinedTeam();
+  ConfinedTeam(const ConfinedTeam&) = delete;
+  ConfinedTeam& operator=(const ConfinedTeam&) = delete;
+
+ private:
+  cpu_set_t before_;
+};
+
+/// PinnedTeam's work on threads of their own, pinned likewise, of which none is left at the end:
+/// those of an OpenMP team would go on spinning for milliseconds beside the threads of a library.
 void run_on_fresh_threads(int threads, const std::vector<int>& cpus, const Work& work);
 
 }  // namespace bench

@@ -87,9 +87,13 @@ double steady_now() {
 void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
              const kernels::Caches& caches, const std::vector<int>& cpus) {
   const int threads = entry.instance.threads;
-  // A library makes its own threads, which inherit this thread's mask: it must not be pinned.
+  // A library makes its own threads, which inherit this thread's mask.
   std::unique_ptr<PinnedTeam> team;
-  if (!entry.kernel->library()) team = std::make_unique<PinnedTeam>(threads, cpus);
+  std::unique_ptr<ConfinedTeam> confined;
+  if (entry.kernel->library())
+    confined = std::make_unique<ConfinedTeam>(threads, cpus);
+  else
+    team = std::make_unique<PinnedTeam>(threads, cpus);
 
   Bound* bound = nullptr;
   try {
