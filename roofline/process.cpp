@@ -134,6 +134,12 @@ class Ticker {
   double spent_s_ = 0;
 };
 
+/// A setting of OpenMP's that the shell was left with: OMP_PROC_BIND binds a program's first thread
+/// to one CPU before it can ask which ones it may use, OMP_THREAD_LIMIT takes threads away.
+bool sets_openmp(std::string_view setting) {
+  return setting.starts_with("OMP_") || setting.starts_with("GOMP_") || setting.starts_with("KMP_");
+}
+
 /// A process in its own group, killed and waited for at the latest when this ends.
 class Child {
  public:
@@ -150,7 +156,7 @@ class Child {
           command.environment.begin(), command.environment.end(), [&](const auto& setting) {
             return std::string_view(*entry).starts_with(setting.first + "=");
           });
-      if (!replaced) environment.push_back(*entry);
+      if (!replaced && !sets_openmp(*entry)) environment.push_back(*entry);
     }
     for (std::string& setting : settings) environment.push_back(setting.data());
     environment.push_back(nullptr);

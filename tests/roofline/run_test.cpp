@@ -284,6 +284,16 @@ TEST(Process, TellsHowItEnded) {
   EXPECT_EQ(run_process({{"/no/such/program"}, {}, 5, false}).exit_code, 127);
 }
 
+TEST(Process, LeavesOutWhatTheShellSaysOfOpenMP) {
+  for (const char* name : {"OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "ROOFLINE_Y"})
+    ::setenv(name, "as set", 1);
+  const Outcome out =
+      shell("echo \"$OMP_PROC_BIND,$GOMP_CPU_AFFINITY,$KMP_AFFINITY,$ROOFLINE_Y,$ROOFLINE_X\"");
+  EXPECT_EQ(out.output, ",,,as set,from parent\n");
+  for (const char* name : {"OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "ROOFLINE_Y"})
+    ::unsetenv(name);
+}
+
 TEST(Process, EndsAHangingFamily) {
   SignalGuard guard;
   const fs::path file = fs::temp_directory_path() / "roofline_process_test";
