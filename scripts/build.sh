@@ -25,10 +25,14 @@ if [[ $nvcc == /* && ! -x $nvcc ]]; then rm -rf "$build/CMakeCache.txt" "$build/
 generator=()
 if [[ ! -e $build/CMakeCache.txt ]] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
 
-# One job a core, but no more than memory allows: a compiler takes up to 1.5 GB.
+# One job a core, but no more than memory allows, the box's or the container's: a compiler takes up to 1.5 GB.
+cgroup=${CGROUP:-/sys/fs/cgroup}
 jobs=$(nproc)
-kilobytes=$(awk '/MemAvailable/ {print $2}' /proc/meminfo 2>/dev/null || true)
-if [[ -n $kilobytes ]] && ((kilobytes / 1500000 < jobs)); then jobs=$((kilobytes / 1500000)); fi
+at_most() { if [[ $1 =~ ^[0-9]+$ ]] && (($1 < jobs)); then jobs=$1; fi; }
+at_most "$(awk '/MemAvailable/ {print int($2 / 1500000)}' /proc/meminfo 2>/dev/null)"
+# "max" is no limit, and so is what version 1 says where there is none, 2^63 less a page.
+at_most "$(awk '$1 != "max" {printf "%d", $1 / 1.5e9; exit}' "$cgroup/memory.max" "$cgroup/memory/memory.limit_in_bytes" 2>/dev/null)"
+at_most "$(awk '$1 != "max" && $2 > 0 {printf "%d", ($1 + $2 - 1) / $2}' "$cgroup/cpu.max" 2>/dev/null)"
 ((jobs >= 1)) || jobs=1
 
 failed() {
