@@ -28,7 +28,9 @@ json gpu_facts(const json& facts, const std::string& choice) {
   return devices.empty() ? json::object() : devices.front();
 }
 
-double cpu_theory(const Ceiling& c, const specs::Microarchitecture& core) {
+/// Of several threads not known where cores are of different kinds: the table has the fast one's.
+double cpu_theory(const Ceiling& c, const specs::Microarchitecture& core, bool hybrid) {
+  if (hybrid && c.threads > 1) return kUnknownNumber;
   const double per_cycle = c.resource == "compute"     ? core.flops_per_cycle(c.dtype, c.exec_unit)
                            : c.resource == "bandwidth" ? core.bytes_per_cycle(c.level, c.operation)
                                                        : kUnknownNumber;
@@ -78,9 +80,12 @@ CeilingContext context_of(const machine::Machine& machine, const std::string& gp
   context.caches = machine.caches;
   // Multiplies go where scalar multiply-adds go, two FLOP each.
   if (core) context.issue_per_cycle = core->flops_per_cycle("f32", "scalar") / 2;
-  context.theory = [core, chip, facts](const Ceiling& c) {
+  const json::json_pointer kinds("/cpu/core_kinds");
+  const bool hybrid = machine.facts.is_object() && machine.facts.contains(kinds) &&
+                      machine.facts.at(kinds).is_number() && machine.facts.at(kinds) > 1;
+  context.theory = [core, chip, facts, hybrid](const Ceiling& c) {
     if (c.device == "gpu") return gpu_theory(c, chip, facts);
-    return core ? cpu_theory(c, *core) : kUnknownNumber;
+    return core ? cpu_theory(c, *core, hybrid) : kUnknownNumber;
   };
   context.advertised = [chip](const Ceiling& c) {
     Advertised out;

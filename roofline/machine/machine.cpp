@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 
 #include "roofline/machine/gpu.hpp"
@@ -75,7 +74,8 @@ json cpu_facts(const Machine& machine, const Processor& processor, const Topolog
           {"sockets", known(topology.sockets)},
           {"physical_cores", known(machine.physical_cores)},
           {"logical_cpus", known(machine.logical_cpus)},
-          {"threads_per_core", topology.threads_per_core}};
+          {"threads_per_core", topology.threads_per_core},
+          {"core_kinds", topology.core_kinds}};
 }
 
 json memory_facts(const Machine& machine, const Topology& topology, const Limits& limits) {
@@ -115,8 +115,7 @@ Machine probe() {
   machine.cpus = topology.cpus;
   const auto cores = static_cast<int>(topology.cpus.size());
   machine.usable_threads =
-      limits.cpu_quota ? std::clamp(static_cast<int>(std::ceil(*limits.cpu_quota)), 1, cores)
-                       : cores;
+      limits.cpu_quota ? std::clamp(static_cast<int>(*limits.cpu_quota), 1, cores) : cores;
   machine.memory_bytes = limits.memory_total.value_or(0);
   machine.memory_limit_bytes = usable_memory(limits);
   machine.caches = topology.caches;

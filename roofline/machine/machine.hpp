@@ -11,7 +11,7 @@ namespace roofline::machine {
 /// One cache level as the machine reports it. A VM may report the host's.
 struct Cache {
   int level = 0;                 ///< 1, 2, 3
-  std::int64_t bytes = 0;        ///< one instance (data or unified)
+  std::int64_t bytes = 0;        ///< one instance (data or unified), that with least for a core
   int cores_sharing = 1;         ///< usable cores that share one instance
   std::int64_t total_bytes = 0;  ///< all instances that the usable cores reach
 };

@@ -95,10 +95,12 @@ Cache read_cache(hwloc_topology_t topology, int level, hwloc_obj_type_t type,
     if (!hwloc_bitmap_intersects(found->cpuset, usable)) continue;
     const auto bytes = static_cast<std::int64_t>(found->attr->cache.size);
     if (bytes <= 0) continue;
-    if (cache.bytes == 0) cache.bytes = bytes;
     cache.total_bytes += bytes;
-    cache.cores_sharing =
-        std::max(cache.cores_sharing, cores_within(topology, found->cpuset, usable));
+    const int cores = std::max(1, cores_within(topology, found->cpuset, usable));
+    if (cache.bytes == 0 || bytes / cores < cache.bytes / cache.cores_sharing) {
+      cache.bytes = bytes;
+      cache.cores_sharing = cores;
+    }
   }
   return cache;
 }
@@ -115,6 +117,7 @@ Topology read_topology(const std::vector<int>& allowed, const char* synthetic) {
   result.logical_cpus = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
   result.sockets = std::max(1, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE));
   result.usable_logical_cpus = hwloc_bitmap_weight(usable.get());
+  result.core_kinds = std::max(1, hwloc_cpukinds_get_nr(topology, 0));
   const auto type = core_type(topology);
   for (hwloc_obj_t core = nullptr;
        (core = hwloc_get_next_obj_by_type(topology, type, core)) != nullptr;) {

@@ -24,6 +24,7 @@ struct Topology {
   int threads_per_core = 1;  ///< the most over all cores
   std::vector<int> cpus;     ///< the first usable logical CPU of each usable core, ascending
   int usable_logical_cpus = 0;
+  int core_kinds = 1;         ///< of different speed: 2 with performance and efficient cores
   std::vector<Cache> caches;  ///< data and unified, level 1 first; of the usable cores
   std::vector<MemoryNode> memory_nodes;
 };

@@ -193,6 +193,11 @@ TEST(Ceilings, TheorySpecTablesGive) {
   row.threads = 4;
   row.clock_hz = 3.5e9;
   EXPECT_DOUBLE_EQ(c.theory(row), 32 * 3.5e9 * 4);
+  machine.facts["cpu"]["core_kinds"] = 2;  // fast cores and others
+  EXPECT_TRUE(std::isnan(context_of(machine).theory(row)));
+  row.threads = 1;
+  EXPECT_DOUBLE_EQ(context_of(machine).theory(row), 32 * 3.5e9);
+  row.threads = 4;
   row.clock_hz = kUnknownNumber;
   EXPECT_TRUE(std::isnan(c.theory(row)));
   row.clock_hz = 3.5e9;
