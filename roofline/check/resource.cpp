@@ -17,12 +17,23 @@ double share_of(const Ceiling& c, double measured, double reference) {
   return latency(c) ? reference / measured : measured / reference;
 }
 
-/// Rows that stand for a resource: the conservative condition, all cores, plain reads.
+/// Whether loads of another width read the same level faster: theory is that of the widest.
+bool read_faster_by_another(const Box& box, const Ceiling& c) {
+  return std::any_of(box.ceilings.begin(), box.ceilings.end(), [&](const Ceiling& other) {
+    return other.resource == c.resource && other.device == c.device && other.level == c.level &&
+           other.operation == c.operation && other.threads == c.threads &&
+           other.condition == c.condition && other.measured > c.measured;
+  });
+}
+
+/// Rows that stand for a resource: the conservative condition, all cores, plain reads by the unit
+/// that reads fastest.
 bool stands_for_a_resource(const Box& box, const Ceiling& c) {
   if (hidden(box.ceilings, c) || c.condition.starts_with("zeros")) return false;
   const int threads = latency(c) ? 1 : box.most_threads(c.device);
   if (c.device == "cpu" && c.threads != threads) return false;
-  return c.resource != "bandwidth" || c.operation == "read";
+  if (c.resource != "bandwidth") return true;
+  return c.operation == "read" && !(c.device == "cpu" && read_faster_by_another(box, c));
 }
 
 void set_advertised(const Box& box, Resource& resource) {

@@ -156,6 +156,29 @@ void expect_named(const Planted& planted, const Fault& fault) {
             fault.verdict >= Grade::kWarn ? 1 : 0);
 }
 
+TEST(Check, OfTwoWidthsOfLoadsTheFasterStandsForALevel) {
+  Planted box = healthy_cpu();
+  const auto reads = [&] {
+    std::vector<std::string> keys;
+    for (const Resource& r : box.report().resources)
+      if (r.measured.level == "L1" && r.measured.resource == "bandwidth") keys.push_back(r.key());
+    return keys;
+  };
+  ASSERT_EQ(reads().size(), 1u);
+  std::vector<Ceiling> narrow;
+  for (Ceiling c : box.ceilings) {
+    if (c.level != "L1" || c.resource != "bandwidth" || c.operation != "read") continue;
+    c.exec_unit = "simd-half";
+    for (double* value : {&c.measured, &c.measured_low, &c.measured_high}) *value *= 0.5;
+    narrow.push_back(c);
+  }
+  box.ceilings.insert(box.ceilings.end(), narrow.begin(), narrow.end());
+  const auto kept = reads();
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].find("simd-half"), std::string::npos);
+  EXPECT_EQ(box.report().verdict, Grade::kPass);
+}
+
 class CpuFault : public testing::TestWithParam<Fault> {};
 
 TEST_P(CpuFault, IsNamed) {
