@@ -347,7 +347,8 @@ void add_up_parts(std::vector<Point>& points) {
       points[i].t_lower_s = lower;
       points[i].t_math_s = math;
       points[i].t_upper_s = math + points[i].t_level_s;
-      if (points[i].verdict == "ok" && points[i].time_s * (1 + kClockUncertainty) < lower) {
+      const bool judged = points[i].verdict != "above-roof" && points[i].verdict != "no-roof";
+      if (judged && points[i].time_s * (1 + kClockUncertainty) < lower) {
         points[i].verdict = "impossible";
       }
     }
@@ -383,10 +384,19 @@ class Peers {
   std::map<Work, std::pair<double, const Benchmark*>> fastest_;
 };
 
+/// Those that stand for a limit: what was measured in quiet moments, where there is such a one.
+std::vector<Ceiling> roofs_of(const std::vector<Ceiling>& ceilings) {
+  std::vector<Ceiling> out;
+  std::copy_if(ceilings.begin(), ceilings.end(), std::back_inserter(out),
+               [&](const Ceiling& ceiling) { return !hidden(ceilings, ceiling); });
+  return out;
+}
+
 }  // namespace
 
 std::vector<Point> overlay(const std::vector<Benchmark>& rows,
-                           const std::vector<Ceiling>& ceilings) {
+                           const std::vector<Ceiling>& all_ceilings) {
+  const std::vector<Ceiling> ceilings = roofs_of(all_ceilings);
   const Peers peers(rows);
   const auto neighbours = neighbours_of(rows);
   std::vector<Point> out;
@@ -405,7 +415,8 @@ std::vector<Point> overlay(const std::vector<Benchmark>& rows,
 }
 
 std::vector<Point> counted_overlay(const std::vector<Benchmark>& rows,
-                                   const std::vector<Ceiling>& ceilings) {
+                                   const std::vector<Ceiling>& all_ceilings) {
+  const std::vector<Ceiling> ceilings = roofs_of(all_ceilings);
   const Peers peers(rows);
   std::vector<Point> out;
   for (const Benchmark& row : rows) {

@@ -77,18 +77,21 @@ std::string kernels_summary(const std::vector<Point>& points) {
     if (!fresh && faster(point, *found->second)) found->second = &point;
   }
   if (order.empty()) return "No kernels.\n";
+  std::size_t disturbed = 0;
   std::vector<std::vector<std::string>> rows = {{"kernel", "best variant", "time", "achieved",
                                                  "bandwidth", "bound by", "of roof",
                                                  "vs best library"}};
   for (const Work& work : order) {
     const Point& point = *best.at(work);
     const Benchmark& row = *point.benchmark;
+    const bool not_quiet = point.verdict == "not-quiet";
+    disturbed += not_quiet;
     std::string name = fmt::format("{}/{}", row.kernel, row.dtype);
     if (!row.shape.empty()) name += "/" + row.shape;
     if (!row.temperature.empty()) name += "/" + row.temperature;
     name += row.device == "gpu" ? "/gpu" : fmt::format("/{}T", row.threads);
     rows.push_back({printable(name), row.variant.empty() ? "-" : printable(row.variant),
-                    with_prefix(point.time_s, "s"),
+                    with_prefix(point.time_s, "s") + (not_quiet ? "*" : ""),
                     with_prefix(point.achieved_flops_per_s, rate_unit("compute", row.roof_dtype)),
                     with_prefix(row.bytes / point.time_s, "B/s"),
                     point.bound_by.empty() ? "-" : point.bound_by,
@@ -97,7 +100,7 @@ std::string kernels_summary(const std::vector<Point>& points) {
                         ? "-"
                         : fmt::format("{:.2f}x {}", point.peer_ratio, point.peer)});
   }
-  std::string out = aligned(rows, 2);
+  std::string out = aligned(rows, 2) + stars_line(disturbed);
   for (const auto& [verdict, count] : faults) {
     out += fmt::format("{} rows with verdict {}: see roofline.csv\n", count, verdict);
   }

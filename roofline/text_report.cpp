@@ -103,15 +103,18 @@ std::string best_kernels(const std::vector<Row>& rows, const std::string& device
   }
   std::vector<std::vector<std::string>> table = {
       {"kernel", "largest shape", "best variant", "time", "achieved", "bound by", "of roof"}};
+  std::size_t disturbed = 0;
   for (const auto& [work, row] : best) {
+    const bool not_quiet = row.verdict == "not-quiet";
+    disturbed += not_quiet;
     const std::string name = fmt::format("{} {} {}", row.kernel, row.dtype, row.temperature);
     table.push_back({printable(name), printable(row.shape), printable(row.variant),
-                     with_prefix(row.time_s, "s"),
+                     with_prefix(row.time_s, "s") + (not_quiet ? "*" : ""),
                      with_prefix(row.flops_per_s, rate_unit("compute", row.dtype)),
                      row.bound_by.empty() ? "-" : printable(row.bound_by),
                      percent(row.t_lower_s / row.time_s)});
   }
-  return table.size() == 1 ? "No kernels.\n" : aligned(table, 3);
+  return table.size() == 1 ? "No kernels.\n" : aligned(table, 3) + stars_line(disturbed);
 }
 
 /// Characters on two logarithmic axes.

@@ -54,6 +54,13 @@ std::string rate_unit(const std::string& resource, const std::string& dtype) {
   return dtype.find('f') != std::string::npos || dtype.find('e') == 0 ? "FLOP/s" : "OP/s";
 }
 
+std::string stars_line(std::size_t rows) {
+  return rows == 0
+             ? std::string()
+             : fmt::format("* {}: fewer than three samples in quiet moments, all of them count\n",
+                           rows);
+}
+
 std::string printable(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');

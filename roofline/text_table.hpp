@@ -19,6 +19,10 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size
 /// Unit of a ceiling's or a kernel's rate: integer operations are OP/s.
 std::string rate_unit(const std::string& resource, const std::string& dtype);
 
+/// What the star behind `rows` times of a table means: fewer than three samples were quiet. Empty
+/// without any.
+std::string stars_line(std::size_t rows);
+
 /// A user's name on one line of a terminal.
 std::string printable(std::string text);
 

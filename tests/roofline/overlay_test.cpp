@@ -197,6 +197,18 @@ TEST(Overlay, SamplesThatDisagreeAreNamed) {
   EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "samples-disagree");
 }
 
+TEST(Overlay, RoofsAreThoseOfQuietMoments) {
+  auto limits = ceilings();
+  limits[0].condition = "quiet";
+  limits.push_back(limits[0]);
+  limits.back().condition = "as-lived";
+  limits.back().measured = 120e9;
+  const std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}}, 20e-3)};
+  EXPECT_DOUBLE_EQ(overlay(rows, limits)[0].roof_flops_per_s, 100e9);
+  limits.erase(limits.begin());
+  EXPECT_DOUBLE_EQ(overlay(rows, limits)[0].roof_flops_per_s, 120e9);  // no quiet one
+}
+
 TEST(Overlay, FasterThanAnotherLevelAllowsIsImpossible) {
   // L1 and compute would allow it, DRAM (400 us) does not.
   const std::vector<Benchmark> rows = {kernel(2e6, {{"L1", 8e6}, {"DRAM", 8e6}}, 300e-6)};
