@@ -139,11 +139,6 @@ class Chart {
   void put(int column, int row, char mark) {
     if (column >= 0 && column < kWidth && row >= 0 && row < kHeight) lines_[row][column] = mark;
   }
-  /// Words to the right of a row; the next free row above it, should it be taken.
-  void label(int row, const std::string& words) {
-    while (row > 0 && row < kHeight && !labels_[row].empty()) --row;
-    if (row >= 0 && row < kHeight && labels_[row].empty()) labels_[row] = words;
-  }
 
   std::string str() const {
     std::string out;
@@ -153,7 +148,7 @@ class Chart {
       for (int decade = static_cast<int>(std::ceil(y_[0])); decade <= y_[1]; ++decade) {
         if (row_of(std::pow(10, decade)) == row) tick = with_prefix(std::pow(10, decade), "");
       }
-      std::string line = fmt::format("{:>8} |{} {}", tick, lines_[row], labels_[row]);
+      std::string line = fmt::format("{:>8} |{}", tick, lines_[row]);
       line.erase(line.find_last_not_of(' ') + 1);
       out += line + "\n";
     }
@@ -170,7 +165,7 @@ class Chart {
 
  private:
   std::array<double, 2> x_, y_;
-  std::array<std::string, kHeight> lines_, labels_;
+  std::array<std::string, kHeight> lines_;
 };
 
 struct Roofs {
@@ -202,6 +197,20 @@ char slope_mark(const std::string& level) {
   return level.size() == 2 && level[0] == 'L' ? level[1] : level[0];
 }
 
+/// The items behind `title` in lines of some 100 characters; empty without any.
+std::string in_lines(const std::string& title, const std::vector<std::string>& items) {
+  constexpr std::size_t kWide = 100;
+  std::string out, line = title;
+  for (const std::string& item : items) {
+    if (line.size() > title.size() && line.size() + item.size() > kWide) {
+      out += line + "\n";
+      line = std::string(title.size(), ' ');
+    }
+    line += " " + item + (&item == &items.back() ? "" : ",");
+  }
+  return items.empty() ? std::string() : out + line + "\n";
+}
+
 std::string chart(const Roofs& roofs, const std::vector<Row>& points) {
   std::vector<double> xs, ys;
   for (const Row& row : points) {
@@ -231,14 +240,15 @@ std::string chart(const Roofs& roofs, const std::vector<Row>& points) {
   }
   std::vector<Ceiling> flats;
   for (const auto& [unit, c] : roofs.compute) flats.push_back(c);
-  std::sort(flats.begin(), flats.end(), [](auto& a, auto& b) { return a.measured < b.measured; });
+  std::sort(flats.begin(), flats.end(), [](auto& a, auto& b) { return a.measured > b.measured; });
+  std::vector<std::string> peaks;
   for (const Ceiling& c : flats) {
     const int row = chart.row_of(c.measured);
     for (int column = 0; column < Chart::kWidth; ++column) {
       if (chart.x_at(column) * fastest >= c.measured) chart.put(column, row, '-');
     }
-    chart.label(row, fmt::format("{} {} {}", printable(c.dtype), printable(c.exec_unit),
-                                 with_prefix(c.measured, rate_unit("compute", c.dtype))));
+    peaks.push_back(fmt::format("{} {} {}", printable(c.dtype), printable(c.exec_unit),
+                                with_prefix(c.measured, rate_unit("compute", c.dtype))));
   }
   std::map<std::string, char> marks;
   std::string kernels, used = "DH";  // what slopes are made of
@@ -259,7 +269,7 @@ std::string chart(const Roofs& roofs, const std::vector<Row>& points) {
   }
   return "FLOP/s\n" + chart.str() + std::string(10, ' ') +
          "FLOP per byte that crosses the level which bounds it\n" + "points:" + kernels +
-         "\nslopes:" + slopes + "\n";
+         "\nslopes:" + slopes + "\n" + in_lines("peaks: ", peaks);
 }
 
 }  // namespace
