@@ -84,12 +84,14 @@ ShareRule question(const Box& box, const Ceiling& c, const char* against) {
   return out;
 }
 
-/// A FAIL must hold for the whole interval of the median, a WARN for the median alone.
+/// A FAIL must hold for the whole interval of the median, and on a flat part of the sweep; a WARN
+/// for the median alone.
 Grade grade_of(const Ceiling& c, double reference, const ShareRule& rule) {
   if (share_of(c, c.measured, reference) >= rule.warn) return Grade::kPass;
   const double best = latency(c) ? c.measured_low : c.measured_high;
   const double at_best = share_of(c, std::isnan(best) ? c.measured : best, reference);
-  return at_best < rule.fail ? Grade::kFail : Grade::kWarn;
+  const bool flat = c.verdict.find("no-plateau") == std::string::npos;
+  return flat && at_best < rule.fail ? Grade::kFail : Grade::kWarn;
 }
 
 void set_verdict(const Box& box, Resource& resource) {
