@@ -33,6 +33,7 @@ void check(const Serving& s) {
   need_positive(s.prefill_tokens, "prefill");
   need_positive(s.decode_tokens, "decode");
   need_positive(s.mfu, "mfu");
+  if (s.mfu > 1) throw BadInput("mfu: more than 1, the whole peak");
   need_positive(s.price_per_hour, "price");
   need_positive(s.link_axis, "link bandwidth");
 }

@@ -216,7 +216,7 @@ def _ladders(rows, of_each):
             continue
         first = case[rungs[0][0]]
         name = " ".join((op, first["dtype"], first["shape"], first["temperature"]))
-        if first["threads"]:
+        if first["threads"] and first["device"] == "cpu":
             name += f", {first['threads']} thread{'s' if first['threads'] != '1' else ''}"
         for variant, idea in rungs:
             row = case[variant]

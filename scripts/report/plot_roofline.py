@@ -48,7 +48,7 @@ def _compute_labels(roofs):
         else:
             name = ", ".join(f"{row.dtype} {row.exec_unit}" for row in rows)
         star = " *" if any(_flagged(row) for row in rows) else ""
-        unit = "OP/s" if rows[0].dtype in ("s8", "u8", "s4") else "FLOP/s"
+        unit = "OP/s" if rows[0].dtype in ("s8", "u8", "s4", "u8xs8") else "FLOP/s"
         rate = f"{style.quantity(rows[0].measured, unit)}{star}"
         labels.append((rows[0].measured, name, rate, rows[0] if len(dtypes) == 1 else None))
     return labels

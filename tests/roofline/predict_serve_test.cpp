@@ -210,6 +210,7 @@ TEST(Serve, RefusesNonsense) {
   refuses([](Serving& s) { s.batch = -1; });
   refuses([](Serving& s) { s.context = 0; });
   refuses([](Serving& s) { s.mfu = 0; });
+  refuses([](Serving& s) { s.mfu = 1.01; });
   refuses([](Serving& s) { s.params = -1; });
   refuses([](Serving& s) { s.step_s = INFINITY; });
   refuses([](Serving& s) {

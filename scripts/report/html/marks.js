@@ -61,8 +61,8 @@ function describe(b, row) {
       "roof",
       row?.roof_flops_per_s == null ?
           "" :
-          `${quantity(row.roof_flops_per_s, "FLOP/s")} at ${row.level}` +
-              `: peak ${quantity(peak, "FLOP/s")}, ${quantity(bandwidth, "B/s")}`
+          `${quantity(row.roof_flops_per_s, rateUnit(b.dtype))} at ${row.level}` +
+              `: peak ${quantity(peak, rateUnit(b.dtype))}, ${quantity(bandwidth, "B/s")}`
     ],
     ["of roof", percent(row?.fraction_of_roof)],
     ["of advertised", percent(row?.fraction_of_advertised) || "unknown"],

@@ -42,7 +42,7 @@ function plainNumber(value) {
 }
 
 function rateUnit(dtype) {
-  return ["s8", "u8", "s4"].includes(dtype) ? "OP/s" : "FLOP/s";
+  return ["s8", "u8", "s4", "u8xs8"].includes(dtype) ? "OP/s" : "FLOP/s";
 }
 
 function threadWords(threads) {
