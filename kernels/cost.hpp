@@ -48,6 +48,12 @@ inline std::int64_t cold_footprint(const Caches& caches) {
   return std::max(4 * largest_level(caches), std::int64_t{256} << 20);
 }
 
+/// Why a case that the list holds is left out here, in the same words for all of them.
+inline std::string too_large_for(const Caches& caches) {
+  return "needs more memory than there is: this process may use " +
+         std::to_string(caches.memory / 1000000) + " MB";
+}
+
 /// Throws BadInput if `bytes` of buffers would not fit into what the process may use.
 inline void require_memory(double bytes, const Caches& caches) {
   if (caches.memory > 0 && bytes > 0.8 * static_cast<double>(caches.memory))

@@ -337,11 +337,22 @@ struct Type {
 };
 constexpr std::array<Type, 3> kTypes = {{{"f32", 4, 0}, {"bf16", 2, 0}, {"s8", 1, 4}}};
 
+double bytes_of(const Case& c) {
+  const auto type = std::find_if(kTypes.begin(), kTypes.end(),
+                                 [&](const Type& known) { return c.dtype == known.name; });
+  return cost(shape_of(c), type->bytes, type->scale_bytes).bytes;
+}
+
+/// Of a case that cases() lists.
+std::string unfit(const KernelInfo&, const Case& c, const Caches& caches) {
+  const bool fits = caches.memory == 0 || bytes_of(c) <= 0.35 * static_cast<double>(caches.memory);
+  return fits ? std::string() : too_large_for(caches);
+}
+
 std::vector<Case> cases(const Caches& caches) {
   std::vector<Case> all;
   // A cache larger than this says nothing that a smaller one does not, and takes long to fill.
-  double limit = 4.5e9;
-  if (caches.memory > 0) limit = std::min(limit, 0.35 * static_cast<double>(caches.memory));
+  constexpr double limit = 4.5e9;
   const auto add = [&](const Type& type, const Shape& s, const char* temp, int threads,
                        bool quick = false) {
     if (cost(s, type.bytes, type.scale_bytes).bytes > limit) return;
@@ -431,6 +442,6 @@ std::vector<Case> test_cases() {
 
 }  // namespace
 
-extern const Operation operation = {cases, test_cases, supports, bind};
+extern const Operation operation = {cases, test_cases, supports, bind, unfit};
 
 }  // namespace kernels::attention

@@ -53,6 +53,10 @@ bool fits(const Case& c, const Caches& caches) {
 
 }  // namespace
 
+std::string unfit(const KernelInfo&, const Case& c, const Caches& caches) {
+  return fits(c, caches) ? std::string() : too_large_for(caches);
+}
+
 std::vector<Case> cases(const Caches& caches) {
   std::vector<Case> all;
   const int cores = caches.cores;
@@ -60,7 +64,7 @@ std::vector<Case> cases(const Caches& caches) {
     for (const Case& known : all)
       if (known.name() == c.name()) return;
     c.quick = quick;
-    if (fits(c, caches)) all.push_back(std::move(c));
+    all.push_back(std::move(c));
   };
 
   for (const char* type : kTypes) {

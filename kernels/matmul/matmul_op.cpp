@@ -260,6 +260,6 @@ std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Cache
 
 }  // namespace
 
-extern const Operation operation = {cases, test_cases, supports, bind};
+extern const Operation operation = {cases, test_cases, supports, bind, unfit};
 
 }  // namespace kernels::matmul

@@ -55,6 +55,27 @@ TEST_P(EveryKernel, IsAlsoRightWithALargerL1) {
   }
 }
 
+TEST(Cases, OfMatmulAndAttentionAreListedWhereMemoryDoesNotHoldThem) {
+  Caches small = kCaches;
+  small.memory = std::int64_t{1} << 30;
+  for (const KernelInfo& kernel : all_kernels()) {
+    if (kernel.gpu() || (kernel.variant != "naive" && kernel.variant != "scalar")) continue;
+    const Operation& operation = operation_of(kernel);
+    if (operation.unfit == nullptr) continue;
+    const auto all = operation.cases(small);
+    EXPECT_EQ(all.size(), operation.cases(kCaches).size());
+    int unfit = 0;
+    for (const Case& c : all) {
+      const std::string why = operation.unfit(kernel, c, small);
+      if (why.empty()) continue;
+      EXPECT_EQ(why, "needs more memory than there is: this process may use 1073 MB") << c.name();
+      ++unfit;
+    }
+    EXPECT_GT(unfit, 0) << kernel.op;
+    EXPECT_LT(unfit, static_cast<int>(all.size())) << kernel.op;
+  }
+}
+
 TEST_P(EveryKernel, KeepsItsTrafficInOrder) {
   const KernelInfo& kernel = *GetParam();
   if (const auto why = missing(kernel.needs); !why.empty()) GTEST_SKIP() << why;
