@@ -54,6 +54,22 @@ std::optional<Box> same_machine(const Box& box, Box other) {
   return other;
 }
 
+/// A verdict on few resources says that they are few.
+void note_missing(const Box& box, Report& report) {
+  for (const char* device : {"gpu", "cpu"}) {
+    if (!box.has(device)) continue;
+    const auto has = [&](const char* what, std::string_view resource, std::string_view level) {
+      if (std::none_of(box.ceilings.begin(), box.ceilings.end(), [&](const Ceiling& c) {
+            return c.device == device && c.resource == resource && c.level == level;
+          })) {
+        report.notes.push_back(fmt::format("{}: {} was not measured", device, what));
+      }
+    };
+    has("arithmetic", "compute", "");
+    has("main memory", "bandwidth", std::string_view(device) == "gpu" ? "HBM" : "DRAM");
+  }
+}
+
 }  // namespace
 
 std::string_view word(Grade grade) {
@@ -94,6 +110,7 @@ Report check(const Box& box, const std::vector<Box>& others) {
     passed |= resource.verdict == Grade::kPass;
     out.verdict = std::max(out.verdict, resource.verdict);
   }
+  note_missing(box, out);
   for (const Finding& finding : out.findings) out.verdict = std::max(out.verdict, finding.grade);
   if (out.verdict <= Grade::kNote) out.verdict = passed ? Grade::kPass : Grade::kUnknown;
   return out;

@@ -179,6 +179,14 @@ TEST(Check, OfTwoWidthsOfLoadsTheFasterStandsForALevel) {
   EXPECT_EQ(box.report().verdict, Grade::kPass);
 }
 
+TEST(Check, SaysWhatWasNotMeasured) {
+  Planted box = healthy_cpu();
+  EXPECT_EQ(text_of(box.report()).find("was not measured"), std::string::npos);
+  std::erase_if(box.ceilings, [](const Ceiling& c) { return c.level == "DRAM"; });
+  EXPECT_NE(text_of(box.report()).find("note: cpu: main memory was not measured"),
+            std::string::npos);
+}
+
 class CpuFault : public testing::TestWithParam<Fault> {};
 
 TEST_P(CpuFault, IsNamed) {
