@@ -172,9 +172,12 @@ class Runner {
   }
   std::size_t processes(const Group& group) const { return group.units.size() * rounds(group); }
 
+  /// Four times the level that holds most, as the programs' cold sets are.
   double cold_bytes() const {
-    return machine_.caches.empty() ? 0
-                                   : 4.0 * static_cast<double>(machine_.caches.back().total_bytes);
+    std::int64_t largest = 0;
+    for (const machine::Cache& cache : machine_.caches)
+      largest = std::max(largest, cache.total_bytes);
+    return 4.0 * static_cast<double>(largest);
   }
 
   /// As it looks at the start, so that the parts add up to the whole.
