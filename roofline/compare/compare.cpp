@@ -47,6 +47,11 @@ double variance(const std::vector<Run>& runs, Figures figures, const std::string
   return sum / std::pow(static_cast<double>(runs.size()), 2);
 }
 
+bool few_quiet(const std::vector<Run>& runs, Figures figures, const std::string& name) {
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](const Run& run) { return (run.*figures).at(name).few_quiet; });
+}
+
 std::set<std::string> names_of(const std::vector<Run>& runs, Figures figures) {
   std::set<std::string> out;
   for (const Run& run : runs) {
@@ -76,6 +81,8 @@ void collect(const std::vector<Run>& a, const std::vector<Run>& b, Figures figur
     entry.unit = (a.front().*figures).at(name).unit;
     entry.a = median(values(a, figures, name));
     entry.b = median(values(b, figures, name));
+    entry.few_quiet_a = few_quiet(a, figures, name);
+    entry.few_quiet_b = few_quiet(b, figures, name);
     out.entries.push_back(std::move(entry));
   }
 }

@@ -34,11 +34,14 @@ std::string table(const std::vector<Entry>& entries, const char* head) {
       {head, "", "A", "B", "B/A [95 %]", "own [95 %]", "p"}};
   for (const Entry& e : entries) {
     const Difference& d = e.difference;
-    rows.push_back({printable(e.name), d.real ? "REAL" : "", with_prefix(e.a, e.unit),
-                    with_prefix(e.b, e.unit), shown(d.ratio), shown(d.own),
-                    fmt::format("{:.2g}", d.p)});
+    rows.push_back({printable(e.name), d.real ? "REAL" : "",
+                    with_prefix(e.a, e.unit) + (e.few_quiet_a ? "*" : ""),
+                    with_prefix(e.b, e.unit) + (e.few_quiet_b ? "*" : ""), shown(d.ratio),
+                    shown(d.own), fmt::format("{:.2g}", d.p)});
   }
-  return aligned(rows, 2);
+  const auto starred = std::count_if(entries.begin(), entries.end(),
+                                     [](const Entry& e) { return e.few_quiet_a || e.few_quiet_b; });
+  return aligned(rows, 2) + stars_line(static_cast<std::size_t>(starred));
 }
 
 std::string test_text(const Comparison& c) {
@@ -90,7 +93,9 @@ std::string text_of(const Comparison& c) {
                                   [](const Entry& e) { return e.difference.real; });
   out += fmt::format(
       "{} of {} differences are real (B/A: speed, above 1 B is faster; own: without "
-      "what all have in common)\n",
+      "what all have in common)\nA and B are by the first quartile of a run's times, which "
+      "scatters "
+      "less than the median of its CSVs\n",
       real, c.entries.size());
   if (!std::isnan(c.outcome.whole.ratio.value)) {
     out += fmt::format("all together: {}{}\n", shown(c.outcome.whole.ratio),
@@ -117,11 +122,13 @@ json json_of(const Comparison& c) {
               {"family_error", c.limits.family_error},
               {"minimum_effect", c.limits.minimum_effect},
               {"whole", of_difference(c.outcome.whole)},
+              {"not_compared", {{"missing_in_a", c.only_b}, {"missing_in_b", c.only_a}}},
               {"entries", json::array()},
               {"changes", json::array()}};
   for (const Entry& e : c.entries) {
     json entry = of_difference(e.difference);
     entry.update({{"kind", e.kind}, {"name", e.name}, {"unit", e.unit}, {"a", e.a}, {"b", e.b}});
+    entry.update({{"few_quiet_a", e.few_quiet_a}, {"few_quiet_b", e.few_quiet_b}});
     out["entries"].push_back(std::move(entry));
   }
   for (const Change& change : c.changes) {

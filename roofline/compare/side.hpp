@@ -11,11 +11,12 @@ namespace roofline::compare {
 
 /// What one run gives for a ceiling or a benchmark.
 struct Figure {
-  double value = 0;      ///< FLOP/s, bytes/s, or seconds of a call
-  double best = 0;       ///< the same, of the fastest quiet sample; NaN if none was
-  bool is_time = false;  ///< smaller is better
-  std::string unit;      ///< FLOP/s, OP/s, B/s or s
-  double log_error = 0;  ///< standard error of the logarithm, from the samples
+  double value = 0;        ///< FLOP/s, bytes/s, or seconds of a call
+  double best = 0;         ///< the same, of the fastest quiet sample; NaN if none was
+  bool is_time = false;    ///< smaller is better
+  std::string unit;        ///< FLOP/s, OP/s, B/s or s
+  double log_error = 0;    ///< standard error of the logarithm, from the samples
+  bool few_quiet = false;  ///< too few quiet samples, so that all of them count
 };
 
 struct Run {

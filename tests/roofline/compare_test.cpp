@@ -235,6 +235,18 @@ TEST(Compare, RatiosAreOfSpeedAndOnlyLastingChangesAreShown) {
   EXPECT_EQ(result.changes[0].b, "powersave");
 }
 
+TEST(Compare, StarsWhatHadTooFewQuietSamples) {
+  compare::Run a = run_of(1, ""), b = run_of(1, "");
+  EXPECT_EQ(text_of(compare("a", {a, a}, "b", {b, b})).find('*'), std::string::npos);
+  b.ceilings["cpu peak"].few_quiet = true;
+  const Comparison result = compare("a", {a, a}, "b", {run_of(1, ""), b});
+  EXPECT_FALSE(result.entries[0].few_quiet_a);
+  EXPECT_TRUE(result.entries[0].few_quiet_b);
+  const std::string text = text_of(result);
+  EXPECT_NE(text.find("1.00 GFLOP/s*"), std::string::npos) << text;
+  EXPECT_NE(text.find("* 1: fewer than three samples in quiet moments"), std::string::npos) << text;
+}
+
 TEST(Compare, FailBelowAsksForARealDifference) {
   Comparison result;
   result.entries.resize(2);
