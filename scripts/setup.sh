@@ -166,7 +166,7 @@ fi
 
 # Where there is a GPU: what its half is built with.
 nvcc=
-if [[ -e /dev/nvidiactl ]]; then
+if [[ -e /dev/nvidiactl || -e /dev/dxg ]]; then
   nvcc=$("$scripts/nvcc.sh" --advice 2>&1) || { echo "setup: the GPU is left out: $nvcc"; nvcc=; }
 fi
 

@@ -135,7 +135,7 @@ SH
 CUDACXX=gcc/bin/nvcc stops 'g++ came with setup' "run.sh: --device gpu: $gcc$advice" 2 setup --device gpu
 
 # setup.sh on a box with a GPU, whose pictures need nothing more.
-sed "s|/dev/nvidiactl|$work/nvidiactl|" setup.sh >fake/scripts/setup.sh
+sed "s|/dev/nvidiactl|$work/nvidiactl|; s|/dev/dxg|$work/dxg|" setup.sh >fake/scripts/setup.sh
 mkdir -p fake/build/venv
 cp fake/scripts/requirements.txt fake/build/venv/
 : >nvidiactl
