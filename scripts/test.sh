@@ -42,7 +42,7 @@ build() { "$repo/scripts/build.sh" "$@"; }
 run_tests() {
   local build=$1
   shift
-  ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(nproc)" "$@" || exit 1
+  ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(nproc)" --timeout 600 "$@" || exit 1
 }
 
 # again_where_leak_check_crashed BUILD_DIR: LeakSanitizer at times crashes on OpenMP's threads as they

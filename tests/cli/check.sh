@@ -62,7 +62,8 @@ grep -q '901 TFLOP/s (1)' 'with a healthy one beside it.txt' || fail 'no typical
 # Live: the probes' own programs are faked, the machine's state is this one's.
 fake_bin bench_ceilings
 run() { "$roofline" run --bin bin --out "$1" --device cpu --filter fma_peak >/dev/null 2>err.txt; }
-if [ "$(nproc)" -gt 1 ] && command -v taskset >/dev/null; then
+# The fake machine's CPUs are those from 0 on.
+if [ "$(nproc)" -gt 1 ] && command -v taskset >/dev/null && taskset -cp $$ | grep -q ': 0'; then
   first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
   (taskset -cp "$first" $BASHPID >/dev/null; run pinned) || { fail 'run on one core'; cat err.txt; }
   "$roofline" check pinned/*/* >pinned.txt

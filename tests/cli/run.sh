@@ -65,10 +65,10 @@ done
 check "$folder" "state['status'] == 'complete' and len(files) == $whole == state['groups_total']"
 check "$folder" "all(row['run_type'] == 'iteration' for row in bench)"
 check "$folder" "all(sum(r['name'] == row['name'] for r in bench) == 9 for row in bench)"
-# Cold data is large, 6 GB for ours and for the library: without so much memory rounds run one after
-# the other. The rest takes turns in one round.
+# Cold data is large, 6 GB for ours and for the library, of others 4: without so much memory rounds
+# run one after the other.
 check "$folder" "{row['round'] for row in bench if 'temp:cold' in row['name']} == ({0} if memory >= 12e9 else {0, 1, 2})"
-check "$folder" "{row['round'] for row in bench if 'temp:cold' not in row['name']} == {0}"
+check "$folder" "{row['round'] for row in bench if 'temp:cold' not in row['name']} in ([{0}] if memory >= 8e9 else [{0}, {0, 1, 2}])"
 check "$folder" "all(file['context']['machine'] == 'fake-box' for file in files)"
 check "$folder" "all('host_name' not in file['context'] for file in files)"
 check "$folder" "{file['context']['executable'] for file in files} == {'bench_ceilings', 'bench_matmul', 'bench_dot'}"
@@ -142,7 +142,7 @@ grep -q '2 of 2 steps between T_lower and T_upper, or within 15 % of T_lower' pr
 # 3. kill -9 at several moments: the folder loads, what was finished stays, --resume completes it.
 for groups in 1 4 9; do
   name=kill$groups
-  FAKE_SLEEP=0.05 "$roofline" run --bin bin --out out/$name --device cpu >out.txt 2>err.txt &
+  FAKE_SLEEP=0.2 "$roofline" run --bin bin --out out/$name --device cpu >out.txt 2>err.txt &
   pid=$!
   for _ in $(seq 600); do
     [ "$(ls out/$name/*/*/bench/*.json 2>/dev/null | wc -l)" -ge $groups ] && break

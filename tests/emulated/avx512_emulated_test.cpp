@@ -1,4 +1,4 @@
-// Every AVX-512 and AMX kernel in the registry, computed by SIMDe's code and plain loops, against
+// Every AVX-512, AVX-VNNI and AMX kernel in the registry, computed by SIMDe's code and plain loops, against
 // its operation's oracle.
 #include <gtest/gtest.h>
 
@@ -17,7 +17,8 @@ std::vector<KernelInfo> avx512_kernels() {
   std::vector<KernelInfo> found;
   for (const auto& kernel : all_kernels())
     if (kernel.needs == Need::avx512 || kernel.needs == Need::avx512_bf16 ||
-        kernel.needs == Need::avx512_vnni || kernel.needs == Need::amx)
+        kernel.needs == Need::avx512_vnni || kernel.needs == Need::avx_vnni ||
+        kernel.needs == Need::amx)
       found.push_back(kernel);
   return found;
 }

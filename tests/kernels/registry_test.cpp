@@ -58,10 +58,12 @@ TEST_P(EveryKernel, IsAlsoRightWithALargerL1) {
 TEST(Cases, OfMatmulAndAttentionAreListedWhereMemoryDoesNotHoldThem) {
   Caches small = kCaches;
   small.memory = std::int64_t{1} << 30;
+  int tried = 0;
   for (const KernelInfo& kernel : all_kernels()) {
     if (kernel.gpu() || (kernel.variant != "naive" && kernel.variant != "scalar")) continue;
     const Operation& operation = operation_of(kernel);
     if (operation.unfit == nullptr) continue;
+    ++tried;
     const auto all = operation.cases(small);
     EXPECT_EQ(all.size(), operation.cases(kCaches).size());
     int unfit = 0;
@@ -74,6 +76,7 @@ TEST(Cases, OfMatmulAndAttentionAreListedWhereMemoryDoesNotHoldThem) {
     EXPECT_GT(unfit, 0) << kernel.op;
     EXPECT_LT(unfit, static_cast<int>(all.size())) << kernel.op;
   }
+  EXPECT_EQ(tried, 2);
 }
 
 TEST_P(EveryKernel, KeepsItsTrafficInOrder) {
