@@ -46,7 +46,20 @@ bool plausible(double value) {
   return value == 0 || (std::abs(value) >= 1e-30 && std::abs(value) <= 1e30);
 }
 
-void write_atomically(const std::filesystem::path& path, std::string_view content) {
+void write_atomically(const std::filesystem::path& given, std::string_view content) {
+  // What a link leads to is written, and what is no file (/dev/stdout) is not replaced by one.
+  std::error_code unknown;
+  std::filesystem::path path = given;
+  if (std::filesystem::is_symlink(given, unknown) && std::filesystem::exists(given, unknown)) {
+    path = std::filesystem::canonical(given, unknown);
+  }
+  const auto kind = std::filesystem::status(given, unknown).type();
+  if (kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::fifo) {
+    std::ofstream out(given, std::ios::binary);
+    if (!out.write(content.data(), static_cast<std::streamsize>(content.size())).flush())
+      fail("write", given, errno != 0 ? errno : EIO);
+    return;
+  }
   // The process id keeps two writers apart; the same folder makes the rename atomic.
   auto temporary = path;
   temporary += fmt::format(".{}.tmp", ::getpid());

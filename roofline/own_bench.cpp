@@ -40,7 +40,8 @@ class Program {
     Command command{.arguments = {fs::absolute(path_).string()},
                     .environment = environment_,
                     .timeout_s = timeout_s,
-                    .keep_output = true};
+                    .keep_output = true,
+                    .own = true};
     command.arguments.insert(command.arguments.end(), flags.begin(), flags.end());
     const Outcome outcome = run_process(command);
     if (outcome.interrupted) throw BadInput("interrupted before anything was measured");
@@ -59,7 +60,7 @@ class Program {
 }  // namespace
 
 std::vector<ListedBenchmark> list_own(
-    const fs::path& path, double timeout_s,
+    const fs::path& path, const std::string& filter, double timeout_s,
     const std::vector<std::pair<std::string, std::string>>& environment) {
   const Program program(path, environment);
   if (::access(path.c_str(), F_OK) != 0) program.fail(std::strerror(errno));
@@ -85,12 +86,21 @@ std::vector<ListedBenchmark> list_own(
   }
   if (out.empty()) program.fail(fmt::format("lists no benchmarks; {}", kIsIt));
 
-  const std::string& first = out.front().name;
+  const auto chosen = std::find_if(out.begin(), out.end(), [&](const ListedBenchmark& entry) {
+    return selects(filter, entry.name);
+  });
+  if (chosen == out.end()) return out;
+  const std::string& first = chosen->name;
   const std::string rows = json_part(
       program.output({"--benchmark_filter=" + exact_filter({first}), "--benchmark_repetitions=1",
                       "--benchmark_min_time=0.001", "--benchmark_format=json"},
                      first, timeout_s));
-  if (rows.empty()) program.fail(fmt::format("{}: no JSON on its output; {}", first, kIsIt));
+  if (rows.empty()) {
+    program.fail(fmt::format(
+        "{}: no JSON on its output, or no benchmark of that name (it must list names and print "
+        "nothing else); {}",
+        first, kIsIt));
+  }
   parse_bench_json(rows, fmt::format("--bench {}", path.string()));
   return out;
 }

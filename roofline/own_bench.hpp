@@ -10,12 +10,13 @@
 
 namespace roofline {
 
-/// What the program lists. Its first benchmark is run for a moment, so that a program whose rows
-/// cannot be analysed is found before the ceilings are measured. Throws BadInput naming the
-/// program: not there, not executable, no Google Benchmark program, crashes, no end within
-/// `timeout_s`, no counters, or a name that only probes may have.
+/// What the program lists. The first benchmark that `filter` chooses, a regular expression or
+/// empty, is run for a moment, so that a program whose rows cannot be analysed is found before the
+/// ceilings are measured. Throws BadInput naming the program: not there, not executable, no Google
+/// Benchmark program, crashes, no end within `timeout_s`, no counters, or a name that only probes
+/// may have.
 std::vector<ListedBenchmark> list_own(
-    const std::filesystem::path& program, double timeout_s,
+    const std::filesystem::path& program, const std::string& filter, double timeout_s,
     const std::vector<std::pair<std::string, std::string>>& environment);
 
 }  // namespace roofline

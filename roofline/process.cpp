@@ -156,7 +156,7 @@ class Child {
           command.environment.begin(), command.environment.end(), [&](const auto& setting) {
             return std::string_view(*entry).starts_with(setting.first + "=");
           });
-      if (!replaced && !sets_openmp(*entry)) environment.push_back(*entry);
+      if (!replaced && (command.own || !sets_openmp(*entry))) environment.push_back(*entry);
     }
     for (std::string& setting : settings) environment.push_back(setting.data());
     environment.push_back(nullptr);

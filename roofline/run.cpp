@@ -342,7 +342,8 @@ class Runner {
             .timeout_s = options_.timeout_s > 0
                              ? options_.timeout_s
                              : process_timeout(folder_.settings().full, asked) + 3 * expected,
-            .turns = static_cast<int>(unit.names.size())};
+            .turns = static_cast<int>(unit.names.size()),
+            .own = unit.own};
   }
 
   /// A process each, which take turns; `next` gets what the next round shall run in their place. A
@@ -657,7 +658,7 @@ int run(const RunOptions& options) {
   for (const fs::path& program : options.own) {
     const double timeout =
         options.timeout_s > 0 ? options.timeout_s : process_timeout(settings.full, 0);
-    const auto own = list_own(program, timeout, child_environment(settings));
+    const auto own = list_own(program, settings.filter, timeout, child_environment(settings));
     listed.insert(listed.end(), own.begin(), own.end());
   }
   const Plan plan = make_plan(listed, settings.filter, settings.full);

@@ -88,15 +88,30 @@ int all_threads(const std::vector<Ceiling>& ceilings, const std::vector<Row>& ro
   return std::max(most, 1);
 }
 
-bool on_threads(const Row& row, int threads) {
-  return std::isnan(row.threads) || row.threads == threads;
+/// By kernel the thread count it is shown on: `all` of them, or the most where it has not run on
+/// all.
+std::map<std::string, double> shown_threads(const std::vector<Row>& rows, const std::string& device,
+                                            int all) {
+  std::map<std::string, double> most;
+  for (const Row& row : rows) {
+    if (row.device != device || std::isnan(row.threads)) continue;
+    const auto [found, fresh] = most.try_emplace(row.kernel, row.threads);
+    const bool better = found->second != all && (row.threads == all || row.threads > found->second);
+    if (!fresh && better) found->second = row.threads;
+  }
+  return most;
+}
+
+bool is_shown(const Row& row, const std::map<std::string, double>& threads) {
+  return std::isnan(row.threads) || row.threads == threads.at(row.kernel);
 }
 
 /// For each operation, dtype and temperature the largest problem and the fastest variant on it.
-std::string best_kernels(const std::vector<Row>& rows, const std::string& device, int threads) {
+std::string best_kernels(const std::vector<Row>& rows, const std::string& device,
+                         const std::map<std::string, double>& threads) {
   std::map<std::tuple<std::string, std::string, std::string>, Row> best;
   for (const Row& row : rows) {
-    if (row.device != device || !on_threads(row, threads) || row.refused()) continue;
+    if (row.device != device || !is_shown(row, threads) || row.refused()) continue;
     const auto [found, fresh] = best.try_emplace({row.kernel, row.dtype, row.temperature}, row);
     const auto order = [](const Row& r) { return std::make_tuple(r.flops, -r.time_s); };
     if (!fresh && order(row) > order(found->second)) found->second = row;
@@ -299,10 +314,11 @@ std::string text_report(const fs::path& results_dir) {
   for (const Row& row : rows) devices.insert(row.device);
   for (const std::string& device : devices) {
     const int threads = all_threads(ceilings, rows, device);
+    const auto shown = shown_threads(rows, device, threads);
     std::vector<Row> points;
     std::size_t refused = 0;
     for (const Row& row : rows) {
-      if (row.device != device || !on_threads(row, threads)) continue;
+      if (row.device != device || !is_shown(row, shown)) continue;
       if (row.refused()) {
         ++refused;
       } else if (row.intensity > 0 && row.flops_per_s > 0) {
@@ -315,7 +331,7 @@ std::string text_report(const fs::path& results_dir) {
     if (refused > 0) {
       out += fmt::format("{} not drawn, faster than their own roof: see roofline.csv\n", refused);
     }
-    out += "\n" + best_kernels(rows, device, threads);
+    out += "\n" + best_kernels(rows, device, shown);
   }
   return out;
 }

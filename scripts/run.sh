@@ -5,7 +5,7 @@ set -euo pipefail
 usage() {
   cat <<'HELP'
 usage: run.sh [--quick|--full] [--device cpu|gpu|all] [--gpu INDEX|UUID] [--filter REGEX]
-              [--bench PROGRAM]… [--out DIR] [--resume DIR] [--peers]
+              [--bench PROGRAM]… [--out DIR] [--resume DIR] [--timeout S] [--peers]
 
 Installs what is missing, builds into build/, measures this machine and writes a results folder.
   --quick        two to four minutes once built, six where the last cache has hundreds of MB; a GPU
@@ -17,6 +17,7 @@ Installs what is missing, builds into build/, measures this machine and writes a
   --bench P      also a Google Benchmark program of your own (README, 'Your own kernel')
   --out DIR      where results folders go (default: results/ of this repository)
   --resume DIR   go on with a results folder that was interrupted
+  --timeout S    seconds after which a bench process is ended (README, 'What is in a results folder')
   --peers        also compare with newer libraries from PyPI (1 to 2.5 GB, installed once)
   --help         this text
 Exit codes: 0 done, 1 a kernel was wrong, 2 bad usage or something is missing.
@@ -31,7 +32,7 @@ has_out=false
 while (($#)); do
   case $1 in
     --quick | --full) run_flags+=("$1") ;;
-    --out | --device | --gpu | --filter | --bench | --resume)
+    --out | --device | --gpu | --filter | --bench | --resume | --timeout)
       if (($# < 2)); then echo "run.sh: $1 needs a value (see --help)" >&2; exit 2; fi
       [[ $1 == --out || $1 == --resume ]] && has_out=true
       [[ $1 == --device ]] && device=$2
@@ -40,7 +41,7 @@ while (($#)); do
       ;;
     --out=* | --resume=*) has_out=true; run_flags+=("$1") ;;
     --device=*) device=${1#*=}; run_flags+=("$1") ;;
-    --gpu=* | --filter=* | --bench=*) run_flags+=("$1") ;;
+    --gpu=* | --filter=* | --bench=* | --timeout=*) run_flags+=("$1") ;;
     --peers) setup_flags+=(--peers) ;;
     --help | -h) usage; exit 0 ;;
     *) echo "run.sh: unknown flag $1 (see --help)" >&2; exit 2 ;;

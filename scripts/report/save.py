@@ -7,7 +7,11 @@ import load
 
 
 def write(path, data):
-    """Renamed into place, so that a full disk leaves no half a file."""
+    """Renamed into place, so that a full disk leaves no half a file; what is no file is not replaced."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path.write_bytes(data)
+        return
+    path = path.resolve()
     part = path.with_name(path.name + ".part")
     try:
         part.write_bytes(data)

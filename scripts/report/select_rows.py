@@ -30,6 +30,19 @@ def all_core_threads(results, device):
     ) or _most_threads([r for r in results.rows if r.device == device])
 
 
+def shown_threads(results, device):
+    """{kernel: the thread count it is shown on}: all cores, or the most where it has not run on all."""
+    whole = all_core_threads(results, device)
+    counts = {}
+    for row in results.rows:
+        if row.device == device:
+            counts.setdefault(row.kernel, set()).add(row.threads)
+    return {
+        kernel: whole if whole in found else max((n for n in found if n is not None), default=None)
+        for kernel, found in counts.items()
+    }
+
+
 def memory_roofs(results, device):
     """The fastest measured read of each level on the whole device, inner level first.
 
@@ -100,11 +113,11 @@ def points(results, device):
 
     Parts of programs are left to the page.
     """
-    threads = all_core_threads(results, device)
+    threads = shown_threads(results, device)
     chosen, refused, unplaced = [], [], []
     whole = (r for r in results.rows if r.device == device and not r.parent)
     for rows in _benchmarks(whole):
-        if rows[0].threads is not None and rows[0].threads != threads:
+        if rows[0].threads is not None and rows[0].threads != threads[rows[0].kernel]:
             continue
         bad = next((row for row in rows if set(row.verdict.split("+")) & set(REFUSED)), None)
         if bad:

@@ -98,7 +98,7 @@ refused '' '^roofline: --bench \.: not an executable file$' --bench .
 refused '' '^roofline: --bench ./stopped: not an executable file$' --bench ./stopped
 refused '' '^roofline: --bench [^ ]*/true: lists no benchmarks; is it a Google Benchmark program\?$' --bench "$(type -P true)"
 refused '' '^roofline: --bench [^ ]*/ls: listing: exit code 2: .*is it a Google Benchmark program\?$' --bench "$(type -P ls)"
-refused '' '^roofline: --bench [^ ]*/echo: .*no JSON on its output; is it' --bench "$(type -P echo)"
+refused '' '^roofline: --bench [^ ]*/echo: .*no JSON on its output, or no benchmark of that name' --bench "$(type -P echo)"
 refused '' "^roofline: fake_own: another benchmark has the name 'mine/1' too$" --bench ./fake_own --bench ./fake_own
 refused twice "^roofline: fake_own: another benchmark has the name 'mine/1' too$" --bench ./fake_own
 refused probe "^roofline: --bench ./fake_own: 'stream' has a probe's name" --bench ./fake_own
@@ -107,5 +107,6 @@ refused crash '^roofline: --bench ./fake_own: mine/1: killed by SIGSEGV$' --benc
 refused hang '^roofline: --bench ./fake_own: mine/1: no end after 1 s, killed$' --bench ./fake_own --timeout 1
 refused garbage '^roofline: --bench ./fake_own: mine/1: no JSON on its output' --bench ./fake_own
 refused nocounters "^roofline: --bench ./fake_own: benchmarks\[0\] 'mine/1': no counter 'flops'" --bench ./fake_own
+refused nocounters "^roofline: --bench ./fake_own: benchmarks\[0\] 'mine/2': no counter 'flops'" --bench ./fake_own --filter /2
 refused nodevice "^roofline: --bench ./fake_own: benchmarks\[0\] 'mine/1': device is not known" --bench ./fake_own
 exit $failed

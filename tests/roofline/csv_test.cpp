@@ -1,10 +1,12 @@
 #include "roofline/csv.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <string>
 
 #include "roofline/error.hpp"
 
@@ -104,7 +106,8 @@ TEST(Csv, TakesWindowsLinesAndAByteOrderMark) {
 }
 
 TEST(Csv, AFailedWriteLeavesTheOldFileAndNoOther) {
-  const auto folder = std::filesystem::temp_directory_path() / "roofline_csv_test";
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("roofline_csv_test." + std::to_string(::getpid()));
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   write_atomically(folder / "x.csv", "old");
@@ -119,6 +122,17 @@ TEST(Csv, AFailedWriteLeavesTheOldFileAndNoOther) {
   EXPECT_EQ(read_text(folder / "x.csv"), "new");
   EXPECT_THROW(read_text(folder), BadInput);
   EXPECT_THROW(read_text(folder / "none"), BadInput);
+  // A link stays one, and a device a device.
+  std::filesystem::create_symlink("x.csv", folder / "link.csv");
+  write_atomically(folder / "link.csv", "through");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.csv"));
+  EXPECT_EQ(read_text(folder / "x.csv"), "through");
+  std::filesystem::create_symlink("/dev/null", folder / "null");
+  write_atomically(folder / "null", "nowhere");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "null"));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  std::filesystem::create_symlink("/dev/full", folder / "full");
+  EXPECT_THROW(write_atomically(folder / "full", "more"), BadInput);
   std::filesystem::remove_all(folder);
 }
 

@@ -290,6 +290,10 @@ TEST(Process, LeavesOutWhatTheShellSaysOfOpenMP) {
   const Outcome out =
       shell("echo \"$OMP_PROC_BIND,$GOMP_CPU_AFFINITY,$KMP_AFFINITY,$ROOFLINE_Y,$ROOFLINE_X\"");
   EXPECT_EQ(out.output, ",,,as set,from parent\n");
+  const Outcome own = run_process({.arguments = {"/bin/sh", "-c", "echo \"$OMP_PROC_BIND\""},
+                                   .keep_output = true,
+                                   .own = true});
+  EXPECT_EQ(own.output, "as set\n");
   for (const char* name : {"OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "ROOFLINE_Y"})
     ::unsetenv(name);
 }

@@ -185,6 +185,16 @@ function coresOf(run, device) {
 for (const run of runs)
   run.cores = new Map(run.devices.map((device) => [device, coresOf(run, device)]));
 
+// The thread count that a kernel is shown on: all cores, or the most where it has not run on all.
+for (const run of runs) {
+  for (const group of groupBy(run.benchmarks, (b) => `${b.device} ${b.kernel}`).values()) {
+    const whole = run.cores.get(group[0].device);
+    const shown =
+        group.some((b) => b.threads === whole) ? whole : largest(group.map((b) => b.threads));
+    for (const b of group) b.shownThreads = shown;
+  }
+}
+
 // Measured ceilings of a device on these threads: the fastest read of each level (another operation
 // only where no read was measured), and the best rate of each dtype and unit.
 function roofsOf(run, device, threads) {

@@ -54,7 +54,7 @@ function change(changes) {
 
 function threadsMatch(b) {
   if (state.threads === "all" || b.threads == null) return true;
-  const wanted = state.threads === "cores" ? b.run.cores.get(b.device) : Number(state.threads);
+  const wanted = state.threads === "cores" ? b.shownThreads : Number(state.threads);
   return b.threads === wanted;
 }
 
