@@ -61,6 +61,12 @@ class _Panel:
         self.memory = memory_roofs(results, device)
         self.compute = compute_roofs(results, device)
         self.points, self.refused, self.unplaced = points(results, device)
+        whole = all_core_threads(results, device)
+        self.on_fewer = {
+            f"{p.row.kernel} on {p.row.threads:g}": None
+            for p in self.points
+            if p.row.threads not in (None, whole)
+        }
         self.placer = style.Placer()
 
     def draw(self):
@@ -325,6 +331,11 @@ def _notes(results, panels):
     if flagged:
         names = {f"{r.level or r.dtype} {r.verdict}": None for r in flagged}
         notes.append(f"* roof in doubt: {', '.join(names)}")
+    fewer = [name for panel in panels for name in panel.on_fewer]
+    if fewer:
+        more = ", …" if len(fewer) > 3 else ""
+        names = ", ".join(style.shorten(name, 40) for name in fewer[:3])
+        notes.append(f"threads, where not all cores: {names}{more}")
     if not any(panel.points for panel in panels):
         notes.append("No kernel points")
     return notes
