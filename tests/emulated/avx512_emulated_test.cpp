@@ -1,5 +1,5 @@
-// Every AVX-512, AVX-VNNI and AMX kernel in the registry, computed by SIMDe's code and plain loops, against
-// its operation's oracle.
+// Every AVX-512, AVX-VNNI and AMX kernel in the registry, computed by SIMDe's code and plain loops,
+// against its operation's oracle.
 #include <gtest/gtest.h>
 
 #include <cmath>
