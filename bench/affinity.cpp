@@ -17,13 +17,10 @@ void pin(int cpu) {
 }  // namespace
 
 PinnedTeam::PinnedTeam(int threads, const std::vector<int>& cpus) : threads_(threads) {
-  sched_getaffinity(0, sizeof before_, &before_);
   if (cpus.empty()) return;
 #pragma omp parallel num_threads(threads)
   pin(cpus[omp_get_thread_num() % cpus.size()]);
 }
-
-PinnedTeam::~PinnedTeam() { sched_setaffinity(0, sizeof before_, &before_); }
 
 void PinnedTeam::run(const Work& work) const {
 #pragma omp parallel num_threads(threads_)
@@ -31,15 +28,12 @@ void PinnedTeam::run(const Work& work) const {
 }
 
 ConfinedTeam::ConfinedTeam(int threads, const std::vector<int>& cpus) {
-  sched_getaffinity(0, sizeof before_, &before_);
   if (cpus.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
   for (int i = 0; i < threads; ++i) CPU_SET(cpus[static_cast<std::size_t>(i) % cpus.size()], &set);
   sched_setaffinity(0, sizeof set, &set);
 }
-
-ConfinedTeam::~ConfinedTeam() { sched_setaffinity(0, sizeof before_, &before_); }
 
 void run_on_fresh_threads(int threads, const std::vector<int>& cpus, const Work& work) {
   std::vector<std::jthread> team;

@@ -11,21 +11,30 @@ namespace bench {
 /// What each thread of a team does; it is given its number.
 using Work = std::function<void(int)>;
 
+/// Gives the calling thread its mask back at the end of its life.
+class KeptMask {
+ public:
+  KeptMask() { sched_getaffinity(0, sizeof mask_, &mask_); }
+  ~KeptMask() { sched_setaffinity(0, sizeof mask_, &mask_); }
+  KeptMask(const KeptMask&) = delete;
+  KeptMask& operator=(const KeptMask&) = delete;
+
+ private:
+  cpu_set_t mask_;
+};
+
 /// Pins the calling thread and the OpenMP team of `threads` to one CPU each for as long as it
 /// lives; the caller gets its old mask back at the end. libgomp and libomp keep a team's threads,
 /// so pinned threads are those that a kernel's parallel region of the same size runs on.
 class PinnedTeam {
  public:
   PinnedTeam(int threads, const std::vector<int>& cpus);
-  ~PinnedTeam();
-  PinnedTeam(const PinnedTeam&) = delete;
-  PinnedTeam& operator=(const PinnedTeam&) = delete;
   /// Work on all of its threads at the same time.
   void run(const Work& work) const;
 
  private:
   int threads_;
-  cpu_set_t before_;
+  KeptMask before_;
 };
 
 /// Keeps the calling thread and all that it starts, as a library does its own, to as many CPUs as a
@@ -33,12 +42,9 @@ class PinnedTeam {
 class ConfinedTeam {
  public:
   ConfinedTeam(int threads, const std::vector<int>& cpus);
-  ~ConfinedTeam();
-  ConfinedTeam(const ConfinedTeam&) = delete;
-  ConfinedTeam& operator=(const ConfinedTeam&) = delete;
 
  private:
-  cpu_set_t before_;
+  KeptMask before_;
 };
 
 /// PinnedTeam's work on threads of their own, pinned likewise, of which none is left at the end:

@@ -73,6 +73,8 @@ struct Benchmark {
   bool gated() const;
   /// Whether times_s are the quiet samples, not all for want of them.
   bool quiet() const { return quiet_samples == times_s.size(); }
+  /// Whether the gate looked, and all samples count for want of quiet ones.
+  bool few_quiet() const { return gated() && !quiet(); }
   int samples_rejected() const { return static_cast<int>(lived_times_s.size() - times_s.size()); }
 };
 

@@ -221,7 +221,7 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
     return slowest * (1 + kClockUncertainty) < seconds / rate.uncertainty ||
            common.time_s * (1 + kLargestUncertainty) < seconds;
   };
-  const bool not_quiet = row.gated() && !row.quiet();
+  const bool not_quiet = row.few_quiet();
   // A probe beside samples that are not quiet was disturbed too: what was faster, its ceiling
   // limits.
   const auto held_by = [&](const Rate& near, const Ceiling* roof, double work) {

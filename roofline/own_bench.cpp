@@ -86,8 +86,9 @@ std::vector<ListedBenchmark> list_own(
   }
   if (out.empty()) program.fail(fmt::format("lists no benchmarks; {}", kIsIt));
 
+  const std::regex expression = filter_expression(filter);
   const auto chosen = std::find_if(out.begin(), out.end(), [&](const ListedBenchmark& entry) {
-    return selects(filter, entry.name);
+    return std::regex_search(entry.name, expression);
   });
   if (chosen == out.end()) return out;
   const std::string& first = chosen->name;

@@ -68,7 +68,7 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
 }
 
 bool wants_samples(const Benchmark& row) {
-  return (row.gated() && !row.quiet()) || disagreement(row.times_s) > kDisagreement;
+  return row.few_quiet() || disagreement(row.times_s) > kDisagreement;
 }
 
 double clock_fall(const Benchmark& row, bool quiet_only) {

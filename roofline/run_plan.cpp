@@ -62,9 +62,10 @@ std::string group_name(const ListedBenchmark& entry) {
 std::vector<bool> selection(const std::vector<ListedBenchmark>& listed, const std::string& filter) {
   std::vector<bool> chosen(listed.size(), true);
   if (filter.empty()) return chosen;
+  const std::regex expression = filter_expression(filter);
   bool probe = false, any = false;
   for (std::size_t i = 0; i < listed.size(); ++i) {
-    chosen[i] = selects(filter, listed[i].name);
+    chosen[i] = std::regex_search(listed[i].name, expression);
     any = any || chosen[i];
     probe = probe || (chosen[i] && of_ceilings(listed[i]));
   }
@@ -257,10 +258,9 @@ std::vector<Unit> units_of(const Plan& plan, const std::set<std::string>& names)
   return out;
 }
 
-bool selects(const std::string& filter, const std::string& name) {
-  if (filter.empty()) return true;
+std::regex filter_expression(const std::string& filter) {
   try {
-    return std::regex_search(name, std::regex(filter));
+    return std::regex(filter);
   } catch (const std::regex_error&) {
     throw BadInput(fmt::format("--filter '{}' is not a regular expression", filter));
   }

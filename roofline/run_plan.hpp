@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -85,9 +86,8 @@ void keep_only(std::vector<Unit>& units, const std::set<std::string>& names);
 /// The units of the plan cut down to these benchmarks.
 std::vector<Unit> units_of(const Plan& plan, const std::set<std::string>& names);
 
-/// Whether the user's --filter, a regular expression or empty, chooses a benchmark. Throws
-/// BadInput.
-bool selects(const std::string& filter, const std::string& name);
+/// The user's --filter, empty for all. Throws BadInput.
+std::regex filter_expression(const std::string& filter);
 
 /// The value of --benchmark_filter that selects exactly these benchmarks.
 std::string exact_filter(const std::vector<std::string>& names);

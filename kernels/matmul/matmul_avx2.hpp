@@ -30,10 +30,10 @@ struct Int8Avx2 {
   }
   static V add(V a, V b) { return _mm256_add_epi32(a, b); }
   static V load_sums(const Z* z) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(z)); }
-  static V broadcast(const Xp* x) {
-    std::int32_t pair;
-    __builtin_memcpy(&pair, x, sizeof pair);
-    return _mm256_set1_epi32(pair);
+  static V broadcast(const void* group) {
+    std::int32_t lane;
+    __builtin_memcpy(&lane, group, sizeof lane);
+    return _mm256_set1_epi32(lane);
   }
   static V step(V acc, W y, V x) { return _mm256_add_epi32(acc, _mm256_madd_epi16(x, y)); }
   static void put(Z* z, V acc, bool accumulate, const float*, int) {

@@ -25,17 +25,12 @@ struct Int8AvxVnni : Int8Avx2<XT> {
   static constexpr int kGroup = 4, kChunk = 32, kHeader = kSigned ? 64 : 0;
 
   static V first(const Xp* header, int row) {
-    return kSigned ? broadcast(header + row * 4) : Base::zero();
+    return kSigned ? Base::broadcast(header + row * 4) : Base::zero();
   }
   static V load(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
   static void load_y(const Yp* y, W (&w)[2]) {
     w[0] = load(y);
     w[1] = load(y + 32);
-  }
-  static V broadcast(const Xp* x) {
-    std::int32_t four;
-    __builtin_memcpy(&four, x, sizeof four);
-    return _mm256_set1_epi32(four);
   }
   static V step(V acc, W y, V x) {
     return kSigned ? AvxVnni::dot(acc, y, x) : AvxVnni::dot(acc, x, y);

@@ -93,9 +93,9 @@ std::string text_of(const Comparison& c) {
                                   [](const Entry& e) { return e.difference.real; });
   out += fmt::format(
       "{} of {} differences are real (B/A: speed, above 1 B is faster; own: without "
-      "what all have in common)\nA and B are by the first quartile of a run's times, which "
-      "scatters "
-      "less than the median of its CSVs\n",
+      "what all have in common)\n"
+      "A and B are by the first quartile of a run's times, which scatters less than the median of "
+      "its CSVs\n",
       real, c.entries.size());
   if (!std::isnan(c.outcome.whole.ratio.value)) {
     out += fmt::format("all together: {}{}\n", shown(c.outcome.whole.ratio),

@@ -78,7 +78,7 @@ Figure figure_of(const Benchmark& row, double work, std::string unit) {
   const auto figure = [&](double time) { return out.is_time ? time : work / time; };
   out.value = figure(first_quartile(times));
   out.best = figure(fastest(row));
-  out.few_quiet = row.gated() && !row.quiet();
+  out.few_quiet = row.few_quiet();
   out.unit = std::move(unit);
   // 1.4826 x MAD estimates sigma; a quartile's error is about 1.36 sigma / sqrt(n) (normal
   // samples).
