@@ -171,43 +171,22 @@ std::optional<int> positive_int(std::string_view text) {
   return value;
 }
 
-/// Fills what the name tells. Ours: op/variant/dtype/key:value/…; anything else is a user's own,
-/// whose kernel is its whole name and whose dtype may be one of the name's parts.
-void read_name(const RowReader& row, Benchmark& out) {
-  const auto parts = name_parts(out.name);
-  out.name = joined(parts);
-  const auto keyed = [](const std::string& part) {
-    const std::size_t colon = part.find(':');
-    return colon != std::string::npos && colon > 0;
-  };
-  const bool ours = parts.size() >= 3 && canonical_dtype(parts[2]) &&
-                    std::all_of(parts.begin() + 3, parts.end(), keyed);
-  for (const std::string& part : parts) {
-    if (!keyed(part)) continue;
-    const std::size_t colon = part.find(':');
-    out.keys.emplace_back(part.substr(0, colon), part.substr(colon + 1));
-  }
-  if (const std::string threads = out.key("threads"); !threads.empty()) {
-    const auto count = positive_int(threads);
-    if (!count) row.fail(fmt::format("'threads:{}' in the name is not a count", threads));
-    out.threads = *count;
-  }
-  if (!ours) {
-    out.kernel = out.name;
-    for (const std::string& part : parts) {
-      if (const auto dtype = canonical_dtype(part)) out.dtype = *dtype;
-    }
-    return;
-  }
-  out.kernel = parts[0];
-  out.variant = parts[1];
-  out.dtype = *canonical_dtype(parts[2]);
-  out.temperature = out.key("temp");
-  std::vector<std::string> shape;
-  for (const auto& [key, value] : out.keys) {
-    if (key != "temp" && key != "threads") shape.push_back(key + ":" + value);
-  }
-  out.shape = joined(shape);
+bool keyed(std::string_view part) {
+  const std::size_t colon = part.find(':');
+  return colon != std::string_view::npos && colon > 0;
+}
+
+/// key:value, or a number as Google Benchmark writes an argument.
+bool is_argument(std::string_view part) {
+  if (keyed(part)) return true;
+  if (part.starts_with('-')) part.remove_prefix(1);
+  return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// op/variant/dtype/key:value/…
+bool is_ours(const std::vector<std::string>& parts) {
+  return parts.size() >= 3 && canonical_dtype(parts[2]) &&
+         std::all_of(parts.begin() + 3, parts.end(), keyed);
 }
 
 double seconds_per_unit(const RowReader& row) {
@@ -280,6 +259,7 @@ class Reader {
     if (gpu.is_string() && data_.gpu.empty())
       data_.gpu = machine::plain_name(gpu.get<std::string>());
     std::size_t samples = 0, aggregates = 0;
+    std::optional<RowReader> without_work;
     in_file_.clear();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto where = fmt::format("{}: benchmarks[{}]", source, i);
@@ -298,9 +278,10 @@ class Reader {
         skip(name, row.text(row.flag("error_occurred") ? "error_message" : "skip_message"));
       } else {
         ++samples;
-        add_sample(row, source, name, caches);
+        if (!add_sample(row, source, name, caches) && !without_work) without_work.emplace(row);
       }
     }
+    if (in_file_.empty() && without_work) without_work->counter("flops");
     if (samples == 0 && aggregates > 0) {
       throw BadInput(source +
                      ": only aggregate rows: leave out --benchmark_report_aggregates_only");
@@ -343,7 +324,8 @@ class Reader {
     if (!known) data_.skipped.push_back({plain, reason.empty() ? "no reason given" : reason});
   }
 
-  void add_sample(RowReader& row, const std::string& source, const std::string& name,
+  /// False for a row that does not tell what it does.
+  bool add_sample(const RowReader& row, const std::string& source, const std::string& name,
                   const std::vector<ContextCache>& caches) {
     const double time = read_time(row);
     const Surroundings beside = read_surroundings(row);
@@ -355,7 +337,11 @@ class Reader {
         !row.raw().contains("bytes") && !row.raw().contains("label")) {
       add_time(first_row->second, time, beside, power);
       add_part_times(row, first_row->second);
-      return;
+      return true;
+    }
+    if (attempt == 0 && !row.raw().contains("flops") && !row.raw().contains("bytes")) {
+      skip(name, "no counters 'flops' and 'bytes'");
+      return false;
     }
     Benchmark sample = read_sample(row, source, name, caches);
     sample.attempt = attempt;
@@ -381,6 +367,7 @@ class Reader {
     in_file_[{data_.benchmarks[found->second].name, attempt}] = found->second;
     add_time(found->second, time, beside, power);
     add_part_times(row, found->second);
+    return true;
   }
 
   void add_part_times(const RowReader& row, std::size_t program) {
@@ -433,7 +420,7 @@ class Reader {
     }
     out.threads = defaults_.threads;
     if (const auto count = positive_int(label["threads"])) out.threads = *count;
-    read_name(row, out);
+    if (const auto wrong = read_name(out)) row.fail(*wrong);
 
     if (!label["dtype"].empty()) {
       const auto dtype = canonical_dtype(label["dtype"]);
@@ -557,6 +544,47 @@ json parse_json(std::string_view text, const std::string& source) {
   } catch (const json::exception& error) {  // a number beyond double's range
     throw BadInput(fmt::format("{}: not JSON that can be read: {}", source, error.what()));
   }
+}
+
+std::optional<std::string> read_name(Benchmark& out) {
+  const auto parts = name_parts(out.name);
+  out.name = joined(parts);
+  std::vector<std::string> words, shape;
+  for (const std::string& part : parts) {
+    if (!is_argument(part)) {
+      words.push_back(part);
+      continue;
+    }
+    if (!keyed(part)) {
+      shape.push_back(part);
+      continue;
+    }
+    const std::size_t colon = part.find(':');
+    out.keys.emplace_back(part.substr(0, colon), part.substr(colon + 1));
+    if (out.keys.back().first != "temp" && out.keys.back().first != "threads") {
+      shape.push_back(part);
+    }
+  }
+  if (const std::string threads = out.key("threads"); !threads.empty()) {
+    const auto count = positive_int(threads);
+    if (!count) return fmt::format("'threads:{}' in the name is not a count", threads);
+    out.threads = *count;
+  }
+  out.temperature = out.key("temp");
+  out.shape = joined(shape);
+  if (is_ours(parts)) {
+    out.kernel = parts[0];
+    out.variant = parts[1];
+    out.dtype = *canonical_dtype(parts[2]);
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto dtype = canonical_dtype(words[i]);
+    if (dtype) out.dtype = *dtype;
+    if (i == 0 || !dtype) out.kernel += (i == 0 ? "" : "/") + words[i];
+  }
+  if (out.kernel.empty()) out.kernel = out.name;
+  return std::nullopt;
 }
 
 std::string benchmark_name(std::string_view name) { return joined(name_parts(name)); }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,7 +36,7 @@ struct Surroundings {
 struct Benchmark {
   std::string source;  ///< the file of the first sample
   std::string name;    ///< without /real_time, /manual_time and the like
-  std::string kernel;  ///< the operation; for a name that is not ours, the whole name
+  std::string kernel;  ///< the operation; of a name that is not ours, all but its arguments
   std::string variant, dtype, shape, temperature;
   std::vector<std::pair<std::string, std::string>> keys;  ///< key:value of the name, in order
   int threads = 1;
@@ -86,7 +87,7 @@ struct BenchData {
   std::string machine;  ///< from the context; empty for a user's own file
   std::string gpu;      ///< the same of its GPU
   std::vector<Benchmark> benchmarks;
-  std::vector<SkippedRow> skipped;  ///< rows that carry an error instead of a time
+  std::vector<SkippedRow> skipped;  ///< rows with an error in place of a time, or without counters
 };
 
 /// Reads the files as one run. Of the samples of a benchmark the first one of each file says it
@@ -105,15 +106,20 @@ struct BenchData {
 /// bytes_<level>_part_<name>.
 ///
 /// Throws BadInput, one line naming file and row or line: not readable, empty, not JSON, no
-/// `benchmarks`, wrong types, no counters `flops` and `bytes`, times or counters that are not
-/// finite and positive, an unknown time unit, rows without a known device or dtype, Google
-/// Benchmark threads above 1 (its per-iteration counters are ambiguous then), samples of one
-/// benchmark that disagree in flops or bytes.
+/// `benchmarks`, wrong types, no row with counters `flops` and `bytes`, one of them missing, times
+/// or counters that are not finite and positive, an unknown time unit, rows without a known device
+/// or dtype, Google Benchmark threads above 1 (its per-iteration counters are ambiguous then),
+/// samples of one benchmark that disagree in flops or bytes.
 BenchData read_bench_json(std::span<const std::filesystem::path> files,
                           const RowDefaults& defaults = {});
 /// The same for one text; `source` stands for the file name.
 BenchData parse_bench_json(std::string_view text, const std::string& source,
                            const RowDefaults& defaults = {});
+
+/// Fills what `row.name` tells, and leaves of the name what `benchmark_name` does. Ours is
+/// op/variant/dtype/key:value/…; of anyone else's the arguments (numbers, key:value) are the shape
+/// and the rest the kernel, but for a dtype behind the first part. Returns what is wrong with it.
+std::optional<std::string> read_name(Benchmark& row);
 
 /// A name without what Google Benchmark appends to it (/real_time and the like).
 std::string benchmark_name(std::string_view name);

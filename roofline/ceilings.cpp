@@ -377,7 +377,8 @@ double Ceiling::value() const { return std::isnan(measured) ? advertised : measu
 
 bool is_probe(const Benchmark& row) {
   constexpr std::string_view kProbes[] = {"fma_peak", "stream", "chase", "launch", "link"};
-  return std::find(std::begin(kProbes), std::end(kProbes), row.kernel) != std::end(kProbes);
+  return !row.variant.empty() &&
+         std::find(std::begin(kProbes), std::end(kProbes), row.kernel) != std::end(kProbes);
 }
 
 std::string level_of_size(double size_bytes, int threads, std::span<const machine::Cache> caches) {

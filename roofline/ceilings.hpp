@@ -91,6 +91,8 @@ struct Ceilings {
   std::vector<SweepPoint> sweep;
 };
 
+/// A measurement that ceilings are taken from: stream/avx2/f32/…; a user's own `stream/1024` is
+/// none.
 bool is_probe(const Benchmark& row);
 
 /// The level that a working set of `size_bytes` per thread on `threads` threads measures: L1 up to

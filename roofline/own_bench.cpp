@@ -77,7 +77,9 @@ std::vector<ListedBenchmark> list_own(
     entry.own = true;
     entry.name = benchmark_name(line);
     Benchmark row;
-    row.kernel = entry.name.substr(0, entry.name.find('/'));
+    row.name = entry.name;
+    if (const auto wrong = read_name(row))
+      program.fail(fmt::format("'{}': {}", entry.name, *wrong));
     if (is_probe(row)) {
       program.fail(
           fmt::format("'{}' has a probe's name: a ceiling would be taken from it", entry.name));

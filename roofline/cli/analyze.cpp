@@ -59,6 +59,10 @@ int analyze(Options options) {
   for (const SkippedRow& row : data.skipped) {
     fmt::print(stderr, "roofline: skipped {}: {}\n", row.name, row.reason);
   }
+  for (const Benchmark& row : data.benchmarks) {
+    if (!is_probe(row)) continue;
+    fmt::print(stderr, "roofline: skipped {}: a probe: ceilings come of it, no point\n", row.name);
+  }
   fmt::print("{}", kernels_summary(points));
   if (!predicted.empty()) fmt::print("\n{}", prediction_summary(predicted));
   return 0;

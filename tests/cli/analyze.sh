@@ -42,6 +42,21 @@ JSON
 "$roofline" analyze --bench own.json --chip h100-sxm --device gpu --dtype bf16 --exec-unit wgmma \
   --out own.csv >out 2>err || { echo "own: exit code $?"; cat err; failed=1; }
 golden expected_own.csv own.csv
+# A name like a probe's, rows without counters and a probe.
+cat >mixed.json <<'JSON'
+{"context": {}, "benchmarks": [
+ {"name": "stream/1024", "run_type": "iteration", "threads": 1, "real_time": 2.0, "time_unit": "ms",
+  "flops": 1e6, "bytes": 1e6},
+ {"name": "BM_plain", "run_type": "iteration", "threads": 1, "real_time": 2.0, "time_unit": "ms"},
+ {"name": "stream/avx2/f32/size:8", "run_type": "iteration", "threads": 1, "real_time": 2.0,
+  "time_unit": "ms", "flops": 0, "bytes": 8}]}
+JSON
+"$roofline" analyze --bench mixed.json --ceilings ceilings.csv --device cpu --dtype f32 \
+  --out mixed.csv >out 2>err || { echo "mixed: exit code $?"; cat err; failed=1; }
+[ "$(cut -d, -f5,9 mixed.csv)" = "$(printf 'kernel,shape\nstream,1024')" ] || { echo 'mixed:'; cat mixed.csv; failed=1; }
+grep -qx "roofline: skipped BM_plain: no counters 'flops' and 'bytes'" err &&
+  grep -qx 'roofline: skipped stream/avx2/f32/size:8: a probe: ceilings come of it, no point' err ||
+  { echo 'mixed: not said'; cat err; failed=1; }
 # A program: 4 MB of weights take 0.2 ms at least, and it took 1.4 ms.
 cat >program.json <<'JSON'
 {"context": {}, "benchmarks": [

@@ -8,7 +8,7 @@ import time
 
 mode = os.environ.get("FAKE_OWN", "")
 flags = dict(a[2:].split("=", 1) for a in sys.argv[1:] if a.startswith("--") and "=" in a)
-names = {"twice": ["mine/1", "mine/1"], "probe": ["stream"]}.get(mode, ["mine/1", "mine/2"])
+names = {"twice": ["mine/1", "mine/1"], "probe": ["stream/1", "stream/mine/f32/size:1"]}.get(mode, ["mine/1", "mine/2"])
 if "benchmark_list_tests" in flags:
     if mode == "crashlist":
         os.kill(os.getpid(), signal.SIGSEGV)

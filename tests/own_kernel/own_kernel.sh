@@ -46,7 +46,7 @@ check mine.json "all(row['label'] == 'device=cpu;threads=1;dtype=f32;' for row i
 # 2. On the chart: its points, by `analyze` and by `run --bench`.
 "$roofline" analyze --bench mine.json --ceilings "$here/ceilings.csv" --out mine.csv >out.txt 2>&1 ||
   { cat out.txt; fail 'analyze'; }
-check mine.csv "[(r['kernel'], r['dtype'], r['device'], int(r['samples']) + int(r['samples_rejected'])) for r in csv] == [(f'saxpy/{n}', 'f32', 'cpu', 3) for n in (2048, 16384, 16777216)]"
+check mine.csv "[(r['kernel'], r['shape'], r['dtype'], r['device'], int(r['samples']) + int(r['samples_rejected'])) for r in csv] == [('saxpy', f'{n}', 'f32', 'cpu', 3) for n in (2048, 16384, 16777216)]"
 check mine.csv "all(r['roof'] and r['fraction_of_roof'] and r['clock_hz'] for r in csv)"
 
 mkdir bin
@@ -65,7 +65,7 @@ measure() {
   [ $code -eq "$expected" ] || { fail "$name: exit code $code, expected $expected"; cat "$name.err"; }
 }
 measure real 0 --bench example/my_bench --bench ./fake_own
-check "${folder}roofline.csv" "{r['kernel'] for r in csv} == {'saxpy/2048', 'saxpy/16384', 'saxpy/16777216', 'mine/1', 'mine/2'}"
+check "${folder}roofline.csv" "{r['kernel'] + ' ' + r['shape'] for r in csv} == {'saxpy 2048', 'saxpy 16384', 'saxpy 16777216', 'mine 1', 'mine 2'}"
 # Nine samples, and five for each of two further rounds where they disagree.
 check "${folder}roofline.csv" "all(int(r['samples']) + int(r['samples_rejected']) in (9, 14, 19) for r in csv)"
 check "${folder}roofline.csv" "all(r['roof'] for r in csv)"
@@ -79,7 +79,7 @@ grep -rq "$work" "$folder" && fail 'real: a path is in the folder'
 # A program that breaks later on costs its own benchmark only.
 FAKE_OWN=crash2 measure crash2 1 --bench ./fake_own
 grep -q '^failed: mine/2: killed by SIGSEGV' crash2.err || fail 'crash2: reason'
-check "${folder}roofline.csv" "{r['kernel'] for r in csv} == {'mine/1'}"
+check "${folder}roofline.csv" "{r['kernel'] + ' ' + r['shape'] for r in csv} == {'mine 1'}"
 
 # 3. What cannot work ends before anything is measured: exit code 2, one line, no results folder.
 refused() {
@@ -101,7 +101,7 @@ refused '' '^roofline: --bench [^ ]*/ls: listing: exit code 2: .*is it a Google 
 refused '' '^roofline: --bench [^ ]*/echo: .*no JSON on its output, or no benchmark of that name' --bench "$(type -P echo)"
 refused '' "^roofline: fake_own: another benchmark has the name 'mine/1' too$" --bench ./fake_own --bench ./fake_own
 refused twice "^roofline: fake_own: another benchmark has the name 'mine/1' too$" --bench ./fake_own
-refused probe "^roofline: --bench ./fake_own: 'stream' has a probe's name" --bench ./fake_own
+refused probe "^roofline: --bench ./fake_own: 'stream/mine/f32/size:1' has a probe's name" --bench ./fake_own
 refused crashlist '^roofline: --bench ./fake_own: listing: killed by SIGSEGV$' --bench ./fake_own
 refused crash '^roofline: --bench ./fake_own: mine/1: killed by SIGSEGV$' --bench ./fake_own
 refused hang '^roofline: --bench ./fake_own: mine/1: no end after 1 s, killed$' --bench ./fake_own --timeout 1

@@ -92,12 +92,40 @@ TEST(BenchJson, WhatCountersSawStandsBesideTheModel) {
 TEST(BenchJson, AUsersOwnName) {
   const Benchmark b = only(file(row("", "BM_Gemm<int, 4>/fp32/1024/threads:4/real_time")),
                            {.device = "cpu", .dtype = "", .exec_unit = "simd-avx2", .level = ""});
-  EXPECT_EQ(b.kernel, "BM_Gemm<int, 4>/fp32/1024/threads:4");
+  EXPECT_EQ(b.kernel, "BM_Gemm<int, 4>");
   EXPECT_EQ(b.variant, "");
+  EXPECT_EQ(b.shape, "1024");
   EXPECT_EQ(b.dtype, "f32");
   EXPECT_EQ(b.threads, 4);
   EXPECT_EQ(b.exec_unit, "simd-avx2");
   EXPECT_EQ(b.roof_dtype, "f32");
+}
+
+TEST(BenchJson, ArgumentsOfAUsersNameAreTheShape) {
+  const auto of = [](const std::string& name) {
+    const Benchmark b = only(file(row("", name)));
+    return b.kernel + "|" + b.shape + "|" + b.temperature;
+  };
+  EXPECT_EQ(of("saxpy"), "saxpy||");
+  EXPECT_EQ(of("saxpy/1024/real_time"), "saxpy|1024|");
+  EXPECT_EQ(of("Fixture/Case/-8/n:3/manual_time"), "Fixture/Case|-8/n:3|");
+  EXPECT_EQ(of("copy/temp:cold/size:64/threads:2"), "copy|size:64|cold");
+  EXPECT_EQ(of("f32/512"), "f32|512|");
+  EXPECT_EQ(of("512"), "512|512|");
+}
+
+TEST(BenchJson, RowsWithoutCountersAreSkippedBesideOthers) {
+  const std::string plain = R"({"name": "BM_plain/8", "real_time": 5, "time_unit": "ns"})";
+  const BenchData data =
+      parse_bench_json(file(plain + "," + row() + "," + plain), "x.json", kCpuF32);
+  ASSERT_EQ(data.benchmarks.size(), 1u);
+  EXPECT_EQ(data.benchmarks[0].name, "BM_x");
+  ASSERT_EQ(data.skipped.size(), 1u);
+  EXPECT_EQ(data.skipped[0].name, "BM_plain/8");
+  EXPECT_EQ(data.skipped[0].reason, "no counters 'flops' and 'bytes'");
+  EXPECT_EQ(fault(file(plain)),
+            "x.json: benchmarks[0] 'BM_plain/8': no counter 'flops': set it per iteration, "
+            "state.counters[\"flops\"] = …");
 }
 
 TEST(BenchJson, LabelBeatsNameBeatsFlag) {

@@ -383,6 +383,7 @@ TEST(Overlay, TheMainMemoryMeasuredBesideIsTheRoof) {
   rows[0].source = rows[2].source = "a.json";
   rows[1].source = "b.json";
   rows[2].kernel = "stream";
+  rows[2].variant = "avx2";
   rows[2].roof_of = "a";
   const auto points = overlay(rows, ceilings());
   ASSERT_EQ(points.size(), 3u);
@@ -402,6 +403,7 @@ TEST(Overlay, ThePeakMeasuredBesideIsTheRoof) {
                                  kernel(5e6, {}, 1e-3)};
   for (int probe : {1, 2}) {
     rows[probe].kernel = "fma_peak";
+    rows[probe].variant = "avx2";
     rows[probe].roof_of = "a";
   }
   rows[2].exec_unit = "scalar";
@@ -423,6 +425,7 @@ TEST(Overlay, APeakThatWasDisturbedLimitsNothingThatIsFaster) {
   // 1e9 FLOP in 11 ms: above the 80 GFLOP/s beside it, below the ceiling's 100.
   std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e8}}, 11e-3), kernel(8e6, {}, 100e-6)};
   rows[1].kernel = "fma_peak";
+  rows[1].variant = "avx2";
   rows[1].roof_of = "a";
   for (Benchmark& row : rows) {
     row.lived_times_s = row.times_s = std::vector<double>(3, row.times_s[0]);
@@ -445,6 +448,7 @@ TEST(Overlay, OnlyMomentsThatWereQuietOnBothSidesTellOfTheMemoryBeside) {
   std::vector<Benchmark> rows = {kernel(2e6, {{"DRAM", 8e6}}, 1e-3),
                                  kernel(0, {{"DRAM", 8e6}}, 1e-3)};
   rows[1].kernel = "stream";
+  rows[1].variant = "avx2";
   rows[1].roof_of = "a";
   for (Benchmark& row : rows) {
     row.lived_times_s = {1e-3, 2e-3, 4e-3, 1e-3};
@@ -475,6 +479,7 @@ TEST(Overlay, TheRowsOwnMemoryGoesBeforeTheProbeBeside) {
   std::vector<Benchmark> rows = {kernel(2e6, {{"DRAM", 8e6}}, 1e-3),
                                  kernel(0, {{"DRAM", 8e6}}, 1e-3)};
   rows[1].kernel = "stream";
+  rows[1].variant = "avx2";
   rows[1].roof_of = "a";
   rows[0].lived_times_s = rows[0].times_s = {1e-3, 1e-3, 2e-3};
   rows[0].beside = {{.own_memory_bytes_per_s = 10e9},
@@ -513,6 +518,7 @@ TEST(Overlay, AboveTheMemoryBesideIsNotAboveTheCeiling) {
   std::vector<Benchmark> rows = {kernel(2e6, {{"DRAM", 8e6}}, 600e-6),
                                  kernel(0, {{"DRAM", 10e6}}, 1e-3)};
   rows[1].kernel = "stream";
+  rows[1].variant = "avx2";
   rows[1].roof_of = "a";
   EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "above-roof");
   EXPECT_EQ(overlay(rows, ceilings())[0].times_its_ceiling, 0);
@@ -526,6 +532,7 @@ TEST(Overlay, AboveTheMemoryBesideIsNotAboveTheCeiling) {
 TEST(Overlay, ProbesAreNoKernels) {
   std::vector<Benchmark> rows = {kernel(1e6, {{"L2", 1e6}}, 1e-3)};
   rows[0].kernel = "stream";
+  rows[0].variant = "avx2";
   EXPECT_TRUE(overlay(rows, ceilings()).empty());
 }
 
