@@ -6,7 +6,7 @@ case ${1:-} in
   '') ;;
   --help | -h)
     echo "usage: test_arm.sh"
-    echo "Needs g++-aarch64-linux-gnu, qemu-user and googletest; without them it says so and ends with 0."
+    echo "Needs g++-aarch64-linux-gnu, qemu-user and googletest; without them it says so and ends with 77."
     exit 0
     ;;
   *) echo "test_arm.sh: unknown flag $1 (see --help)" >&2; exit 2 ;;
@@ -15,8 +15,8 @@ esac
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 for tool in aarch64-linux-gnu-g++ qemu-aarch64 cmake ninja /usr/src/googletest/googletest/src/gtest.cc; do
   if ! command -v "$tool" >/dev/null && [[ ! -e $tool ]]; then
-    echo "arm: SKIPPED, no $tool here (Debian: g++-aarch64-linux-gnu qemu-user googletest)"
-    exit 0
+    echo "arm: no $tool here (Debian: g++-aarch64-linux-gnu qemu-user googletest)"
+    exit 77
   fi
 done
 
