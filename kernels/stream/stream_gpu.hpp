@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <numeric>
 
 namespace kernels::stream {
 
@@ -20,7 +21,18 @@ struct GpuArguments {
   /// Elements that a `per_sm` variant moves on by after each pass: 0, which the compiler must not
   /// know, or it reads once what all passes read.
   std::int64_t hop = 0;
+  int step =
+      1;  ///< slices that a block moves on by after each pass; of variants that are not per_sm
 };
+
+/// Coprime to the number of blocks, so that each comes to every slice, and near the golden section
+/// of the SMs, so that what an SM has read is asked for next by one far from it, which is as far
+/// from the next one again.
+constexpr int slice_step(int sms, int blocks_per_sm) {
+  int step = sms * 382 / 1000 + 1;
+  while (std::gcd(step, sms * blocks_per_sm) != 1) ++step;
+  return step;
+}
 
 using GpuLaunch = void (*)(const GpuArguments&, cudaStream_t);
 

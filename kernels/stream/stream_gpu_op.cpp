@@ -79,9 +79,11 @@ class GpuStream final : public cuda::GpuProblem {
   /// to no level: its traffic is not known.
   LevelBytes traffic() const override {
     const double set = working_set_bytes(), l2 = static_cast<double>(caches_.l2);
+    const double asked =
+        static_cast<double>(case_.size("size"));  // a set is whole vectors of each array
     if (kernel_.per_sm) return {.l1 = set};
     if (l2 > 0 && set <= 0.5 * l2) return {.l1 = set, .l2 = set};
-    if (l2 > 0 && set >= cuda::kBeyondL2 * l2) return {.l1 = set, .l2 = set, .dram = set};
+    if (l2 > 0 && asked >= cuda::kBeyondL2 * l2) return {.l1 = set, .l2 = set, .dram = set};
     return {};
   }
   double working_set_bytes() const override {
