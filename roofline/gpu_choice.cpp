@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "roofline/bench_json.hpp"
+#include "roofline/csv.hpp"
+#include "roofline/error.hpp"
+
 namespace roofline {
 namespace {
 
@@ -65,6 +69,21 @@ GpuChoice choose_gpu(const json& devices, const std::vector<std::string>& uuids,
                     index));
   }
   return choice;
+}
+
+std::optional<std::size_t> measured_gpu(const std::filesystem::path& folder, std::size_t gpus) {
+  const std::filesystem::path file = folder / "run.json";
+  std::error_code fault;
+  if (!std::filesystem::exists(file, fault)) return 0;
+  const json state = parse_json(read_text(file), file.string());
+  if (!state.is_object()) throw BadInput(file.string() + ": is no JSON object");
+  const json choice = state.value("gpu", json());
+  if (choice.is_null()) return 0;
+  if (!choice.is_string()) throw BadInput(file.string() + ": field 'gpu' is not a text");
+  const auto& gpu = choice.get_ref<const std::string&>();
+  if (gpus == 1 || gpu.empty()) return 0;
+  if (!is_index(gpu)) return {};
+  return std::stoul(gpu);
 }
 
 }  // namespace roofline

@@ -8,7 +8,9 @@
 
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
+#include "roofline/gpu_choice.hpp"
 #include "roofline/run_folder.hpp"
+#include "roofline/statistics.hpp"
 
 namespace roofline::check {
 namespace {
@@ -24,6 +26,7 @@ TraceFacts read_trace(const fs::path& file, const std::string& device) {
   const CsvTable table = CsvTable::read(file);
   double stolen = 0;
   std::size_t told = 0;
+  std::vector<double> memory_clocks;
   for (std::size_t i = 0; i < table.rows(); ++i) {
     if (table.text(i, "device") != device) continue;
     if (const double steal = table.number(i, "steal"); !std::isnan(steal)) {
@@ -38,20 +41,14 @@ TraceFacts read_trace(const fs::path& file, const std::string& device) {
       throw BadInput(fmt::format("{}: column 'throttle': '{}' is not a hexadecimal number",
                                  table.where(i), reasons));
     }
+    if (const double clock = table.number(i, "memory_clock_hz");
+        !std::isnan(clock) && !(out.throttle.back() & kIdle)) {
+      memory_clocks.push_back(clock);
+    }
   }
+  out.memory_clock_hz = median(std::move(memory_clocks));
   if (told > 0) out.steal = stolen / static_cast<double>(told);
   return out;
-}
-
-/// Position among the machine's GPUs of the one that was measured: the first, unless run.json names
-/// another. Empty if that is a slice of one of several (MIG), which has no index.
-std::optional<std::size_t> measured_gpu(const fs::path& folder, std::size_t gpus) {
-  const fs::path file = folder / "run.json";
-  if (!fs::exists(file)) return 0;
-  const std::string choice = Facts(read_json(file), file.string()).text("/gpu");
-  if (gpus == 1 || choice.empty()) return 0;
-  if (choice.size() > 4 || choice.find_first_not_of("0123456789") != std::string::npos) return {};
-  return std::stoul(choice);
 }
 
 /// Names of the machine's GPUs.
@@ -107,6 +104,11 @@ int Box::most_threads(const std::string& device) const {
 bool Box::has(const std::string& device) const {
   return std::any_of(ceilings.begin(), ceilings.end(),
                      [&](const Ceiling& c) { return c.device == device; });
+}
+
+double Box::gpu_memory_clock_hz() const {
+  return std::isnan(gpu_trace.memory_clock_hz) ? gpu.number("/memory_clock_max_hz")
+                                               : gpu_trace.memory_clock_hz;
 }
 
 Box read_box(const fs::path& folder) {

@@ -19,8 +19,9 @@ inline constexpr std::uint64_t kIdle = 0x1, kApplicationClock = 0x2, kPowerCap =
 
 /// What trace.csv tells of one device.
 struct TraceFacts {
-  double steal = kUnknownNumber;        ///< mean share of CPU time that the hypervisor took
-  std::vector<std::uint64_t> throttle;  ///< clock event reasons of each sample that tells
+  double steal = kUnknownNumber;            ///< mean share of CPU time that the hypervisor took
+  double memory_clock_hz = kUnknownNumber;  ///< median over the samples of a busy GPU
+  std::vector<std::uint64_t> throttle;      ///< clock event reasons of each sample that tells
 
   /// Share of the samples of a busy GPU that show one of the reasons; NaN without such samples.
   double throttled(std::uint64_t reasons) const;
@@ -41,6 +42,8 @@ struct Box {
   /// The largest thread count that the device's ceilings of this kind were measured with.
   int most_threads(const std::string& device) const;
   bool has(const std::string& device) const;
+  /// The GPU's memory clock: while it was busy, else the highest that it is said to have.
+  double gpu_memory_clock_hz() const;
 };
 
 /// Reads machine.json, ceilings.csv, trace.csv where there is one, run.json for which GPU, and the

@@ -8,6 +8,7 @@
 
 #include "roofline/bench_json.hpp"
 #include "roofline/error.hpp"
+#include "roofline/gpu_choice.hpp"
 #include "roofline/roofs.hpp"
 #include "roofline/specs.hpp"
 
@@ -33,12 +34,17 @@ double memory_of(const fs::path& folder, const std::string& device) {
   std::error_code fault;
   if (!fs::exists(path, fault)) return kUnknownNumber;
   const json facts = parse_json(read_text(path), path.string());
-  const auto number = [&](const char* pointer) {
+  const auto number = [&](const std::string& pointer) {
     const json::json_pointer at(pointer);
     return facts.contains(at) && facts.at(at).is_number() ? facts.at(at).get<double>()
                                                           : kUnknownNumber;
   };
-  if (device == "gpu") return number("/gpu/devices/0/memory_bytes");
+  if (device == "gpu") {
+    const json::json_pointer devices("/gpu/devices");
+    const std::size_t gpus = facts.contains(devices) ? facts.at(devices).size() : 0;
+    const auto index = measured_gpu(folder, gpus);
+    return index ? number(fmt::format("/gpu/devices/{}/memory_bytes", *index)) : kUnknownNumber;
+  }
   const double usable = number("/memory/usable_bytes");
   return usable > 0 ? usable : number("/memory/bytes");
 }

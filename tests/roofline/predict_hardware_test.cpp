@@ -96,6 +96,18 @@ TEST(MachineHardware, TheGpuWhereItWasMeasured) {
   EXPECT_EQ(gpu.memory_bytes, 8e10);
   EXPECT_EQ(roofs(gpu, {.dtype = "bf16"}).peak, 7e14);
   EXPECT_EQ(roofs(gpu, {.dtype = "bf16"}).level, "HBM");
+  write_atomically(folder / "machine.json",
+                   R"({"gpu": {"devices": [{"memory_bytes": 1.6e10}, {"memory_bytes": 8e10}]}})");
+  EXPECT_EQ(machine_hardware(folder).memory_bytes, 1.6e10);
+  write_atomically(folder / "run.json", R"({"gpu": "1"})");
+  EXPECT_EQ(machine_hardware(folder).memory_bytes, 8e10);
+  write_atomically(folder / "run.json", R"({"gpu": "MIG-12ab"})");
+  EXPECT_TRUE(std::isnan(machine_hardware(folder).memory_bytes));
+  write_atomically(folder / "run.json", R"({"gpu": 1})");
+  EXPECT_NE(message([&] { machine_hardware(folder); }).find("run.json: field 'gpu' is not a text"),
+            std::string::npos);
+  std::filesystem::remove(folder / "run.json");
+  write_atomically(folder / "machine.json", R"({"gpu": {"devices": [{"memory_bytes": 8e10}]}})");
   const Hardware cpu = machine_hardware(folder, "cpu");
   EXPECT_EQ(roofs(cpu, {.dtype = "f32"}).peak, 2e12);
   EXPECT_EQ(roofs(cpu, {.dtype = "f32"}).bandwidth, 3e11);
