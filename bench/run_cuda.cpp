@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <thread>
 
+#include "bench/affinity.hpp"
 #include "bench/counters.hpp"
 #include "bench/gpu_counters.hpp"
 #include "bench/nvml.hpp"
@@ -23,6 +25,8 @@
 #include "kernels/cuda/harness.hpp"
 #include "kernels/cuda/problem.hpp"
 #include "roofline/machine/bench_words.hpp"
+#include "roofline/machine/files.hpp"
+#include "roofline/machine/limits.hpp"
 
 namespace bench {
 namespace {
@@ -234,6 +238,7 @@ void measure_all(benchmark::State& state, Bound& bound, const Hold& hold, bool c
     set_part_counters(state, parts[i], part_seconds[i], true);
   state.counters["launches"] = launches / calls;
   if (!std::isnan(gpu.power_w)) state.counters["power_w"] = gpu.power_w;
+  if (!std::isnan(gpu.memory_clock_hz)) state.counters["memory_clock_hz"] = gpu.memory_clock_hz;
   std::string label = base_label(problem, true);
   if (gpu.throttle_known) label += "throttle=" + throttle_words(gpu.throttle) + ";";
   if (gaps) label += "launch_gaps=yes;";
@@ -241,8 +246,23 @@ void measure_all(benchmark::State& state, Bound& bound, const Hold& hold, bool c
   state.SetLabel(label);
 }
 
+/// CPUs of the GPU's side of the machine; empty where that is not known.
+std::vector<int> cpus_near_gpu() {
+  namespace machine = roofline::machine;
+  std::string id = kernels::cuda::device().pci_bus_id;
+  std::transform(id.begin(), id.end(), id.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto list = machine::read_text("/sys/bus/pci/devices/" + id + "/local_cpulist");
+  return list ? machine::parse_cpu_list(*list) : std::vector<int>();
+}
+
 void run_gpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
              const kernels::Caches& gpu, bool count) {
+  // Of a machine with two sockets the far one is slower to copy from and to launch from.
+  std::optional<ConfinedTeam> near;
+  if (const std::string_view op = entry.kernel->op; op == "link" || op == "launch") {
+    const auto cpus = cpus_near_gpu();
+    near.emplace(static_cast<int>(cpus.size()), cpus);
+  }
   const std::string why = reason_without_time(entry.name, [&] {
     Bound& bound = cache.get(entry, gpu);
     if (bound.wrong.empty())

@@ -297,7 +297,8 @@ class Reader {
         if (!std::isnan(beside.clock_hz)) clocks.push_back(beside.clock_hz);
       }
       row.clock_hz = median(std::move(clocks));
-      row.power_w = median(powers_[i]);
+      row.power_w = median(gpu_[i].power_w);
+      row.memory_clock_hz = median(gpu_[i].memory_clock_hz);
     }
     std::vector<Benchmark> all;
     for (std::size_t i = 0; i < data_.benchmarks.size(); ++i) {
@@ -329,13 +330,12 @@ class Reader {
                   const std::vector<ContextCache>& caches) {
     const double time = read_time(row);
     const Surroundings beside = read_surroundings(row);
-    const double power = row.optional_number("power_w");
     const int attempt = read_attempt(row);
     // A later sample may leave out what its first one has said.
     const auto first_row = in_file_.find({joined(name_parts(name)), attempt});
     if (first_row != in_file_.end() && !row.raw().contains("flops") &&
         !row.raw().contains("bytes") && !row.raw().contains("label")) {
-      add_time(first_row->second, time, beside, power);
+      add_time(row, first_row->second, time, beside);
       add_part_times(row, first_row->second);
       return true;
     }
@@ -352,7 +352,7 @@ class Reader {
         {sample.name, sample.device, sample.attempt, sample.roof_of}, data_.benchmarks.size());
     if (fresh) {
       data_.benchmarks.push_back(std::move(sample));
-      powers_.emplace_back();
+      gpu_.emplace_back();
       parts_.push_back(std::move(parts));
     } else {
       Benchmark& first = data_.benchmarks[found->second];
@@ -365,7 +365,7 @@ class Reader {
       first.throttle = united_reasons(first.throttle, sample.throttle);
     }
     in_file_[{data_.benchmarks[found->second].name, attempt}] = found->second;
-    add_time(found->second, time, beside, power);
+    add_time(row, found->second, time, beside);
     add_part_times(row, found->second);
     return true;
   }
@@ -380,10 +380,16 @@ class Reader {
     }
   }
 
-  void add_time(std::size_t index, double time, const Surroundings& beside, double power) {
+  void add_time(const RowReader& row, std::size_t index, double time, const Surroundings& beside) {
     data_.benchmarks[index].times_s.push_back(time);
     data_.benchmarks[index].beside.push_back(beside);
-    if (std::isfinite(power) && power > 0) powers_[index].push_back(power);
+    for (const auto& [field, values] :
+         {std::pair("power_w", &gpu_[index].power_w),
+          std::pair("memory_clock_hz", &gpu_[index].memory_clock_hz)}) {
+      if (const double value = row.positive_number(field); !std::isnan(value)) {
+        values->push_back(value);
+      }
+    }
   }
 
   static double read_time(const RowReader& row) {
@@ -522,8 +528,11 @@ class Reader {
   double gpu_sms_ = kUnknownNumber;  // of the file at hand
   std::map<std::tuple<std::string, std::string, int, std::string>, std::size_t> index_;
   std::map<std::pair<std::string, int>, std::size_t> in_file_;  // by name and attempt
-  std::vector<std::vector<double>> powers_;                     // by benchmark
-  std::vector<std::vector<Benchmark>> parts_;                   // of each, for programs
+  struct OfGpu {
+    std::vector<double> power_w, memory_clock_hz;
+  };
+  std::vector<OfGpu> gpu_;                     // by benchmark
+  std::vector<std::vector<Benchmark>> parts_;  // of each, for programs
 };
 
 }  // namespace

@@ -65,8 +65,9 @@ struct Benchmark {
   double working_set_bytes = kUnknownNumber;
   double clock_hz = kUnknownNumber;  ///< median over the samples that know it
   double power_w = kUnknownNumber;
-  double launches = 1;              ///< of kernels, per call; below 1 where calls share one
-  double gpu_sms = kUnknownNumber;  ///< that the program saw, by the file's context
+  double memory_clock_hz = kUnknownNumber;  ///< of a GPU
+  double launches = 1;                      ///< of kernels, per call; below 1 where calls share one
+  double gpu_sms = kUnknownNumber;          ///< that the program saw, by the file's context
 
   /// The value of a key of the name; empty if it has none.
   std::string key(std::string_view name) const;

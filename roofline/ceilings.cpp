@@ -293,6 +293,14 @@ void check_theory(Ceiling& row) {
   }
 }
 
+double memory_clock_of(const std::vector<Benchmark>& rows) {
+  std::vector<double> seen;
+  for (const Benchmark& row : rows) {
+    if (!std::isnan(row.memory_clock_hz)) seen.push_back(row.memory_clock_hz);
+  }
+  return median(std::move(seen));
+}
+
 double gpu_sms_of(const std::vector<Benchmark>& rows) {
   for (const Benchmark& row : rows) {
     if (row.device == "gpu" && !std::isnan(row.gpu_sms)) return row.gpu_sms;
@@ -422,10 +430,13 @@ Ceilings ceilings_from(const std::vector<Benchmark>& all, const CeilingContext& 
   };
   std::stable_sort(out.rows.begin(), out.rows.end(),
                    [&](const Ceiling& a, const Ceiling& b) { return order(a) < order(b); });
-  const double gpu_sms = gpu_sms_of(rows);
+  const double gpu_sms = gpu_sms_of(rows), memory_clock = memory_clock_of(rows);
   for (Ceiling& row : out.rows) {
     row.machine = context.machine_of(row.device);
-    if (row.device == "gpu") row.gpu_sms = gpu_sms;
+    if (row.device == "gpu") {
+      row.gpu_sms = gpu_sms;
+      row.memory_clock_hz = memory_clock;
+    }
     if (context.theory) row.theory_at_clock = context.theory(row);
     if (context.advertised) {
       const Advertised advertised = context.advertised(row);

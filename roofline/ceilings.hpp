@@ -36,7 +36,7 @@ struct Ceiling {
   int samples = 0, samples_rejected = 0;
   double disagreement = kUnknownNumber, clock_fall = kUnknownNumber;  ///< not in the table
   double clock_hz = kUnknownNumber;
-  double gpu_sms = kUnknownNumber;  ///< that the probe saw; not in the table
+  double gpu_sms = kUnknownNumber, memory_clock_hz = kUnknownNumber;  ///< seen; not in the table
   double theory_at_clock = kUnknownNumber;
   double advertised = kUnknownNumber;
   std::string advertised_source;

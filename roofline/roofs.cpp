@@ -37,11 +37,11 @@ double cpu_theory(const Ceiling& c, const specs::Microarchitecture& core, bool h
   return per_cycle * c.clock_hz * c.threads;
 }
 
-/// By the chip's sheet, else by its compute capability.
+/// By the chip's sheet, by its compute capability what that does not tell.
 double flops_per_cycle_per_sm(const Ceiling& c, const specs::Chip* chip, const json& facts) {
   if (chip) {
     const specs::Peak* peak = chip->peak(c.dtype, c.exec_unit);
-    return peak ? peak->flops_per_cycle_per_sm : kUnknownNumber;
+    if (peak && peak->flops_per_cycle_per_sm > 0) return peak->flops_per_cycle_per_sm;
   }
   const json capability = facts.value("compute_capability", json());
   const specs::GpuArchitecture* architecture =
@@ -52,7 +52,9 @@ double flops_per_cycle_per_sm(const Ceiling& c, const specs::Chip* chip, const j
 double gpu_theory(const Ceiling& c, const specs::Chip* chip, const json& facts) {
   if (c.resource == "bandwidth" && c.level == "HBM") {
     if (facts.value("mig", json()) == json(true)) return kUnknownNumber;  // a part of the bus
-    return 2 * number(facts, "memory_clock_max_hz") * number(facts, "memory_bus_bits") / 8;
+    const double clock =
+        std::isnan(c.memory_clock_hz) ? number(facts, "memory_clock_max_hz") : c.memory_clock_hz;
+    return 2 * clock * number(facts, "memory_bus_bits") / 8;
   }
   // What was seen comes first: a slice (MIG) has a part of the sheet's.
   const double sms = !std::isnan(c.gpu_sms)  ? c.gpu_sms

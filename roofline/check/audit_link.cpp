@@ -8,15 +8,6 @@
 namespace roofline::check {
 namespace {
 
-Finding width(const Box& box) {
-  Finding out{Grade::kUnknown, "pcie-width", "PCIe width", {"gpu/link"}};
-  const double lanes = box.gpu.number("/pcie_width"), most = box.gpu.number("/pcie_width_max");
-  if (std::isnan(lanes) || std::isnan(most)) return out;
-  out.grade = lanes < most ? Grade::kWarn : Grade::kPass;
-  out.text = fmt::format("PCIe x{} of x{}", lanes, most);
-  return out;
-}
-
 /// Payload and headers of one lane in one direction, bytes/s (PCI-SIG: GT/s x coding / 8).
 double lane_bytes_per_s(double generation) {
   constexpr double kLane[] = {0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9};
@@ -24,20 +15,54 @@ double lane_bytes_per_s(double generation) {
   return generation >= 1 && index < std::size(kLane) ? kLane[index] : kUnknownNumber;
 }
 
-/// An idle board lowers its generation, and machine.json is from before the run. A link that was
-/// measured faster than that generation allows had raised it again.
+/// The least generation that moves `bytes_per_s` over so many lanes; unknown if none does.
+double generation_for(double bytes_per_s, double lanes) {
+  for (double generation = 1; !std::isnan(lane_bytes_per_s(generation)); ++generation) {
+    // Sheets print whole GT/s x lanes / 8, before coding.
+    if (bytes_per_s <= 1.02 * lanes * lane_bytes_per_s(generation)) return generation;
+  }
+  return kUnknownNumber;
+}
+
+struct PcieLink {
+  double generation = kUnknownNumber, lanes = kUnknownNumber;
+};
+
+/// What the board is made for: by its sheet, whose fastest links have 16 lanes. The driver's words
+/// for the most there can be are the lower of the board's and the slot's.
+PcieLink made_for(const Box& box) {
+  PcieLink out{box.gpu.number("/pcie_generation_max"), box.gpu.number("/pcie_width_max")};
+  if (!box.chip) return out;
+  for (const specs::Link& link : box.chip->links) {
+    if (link.kind != "pcie" || std::isnan(link.one_way)) continue;
+    out.lanes = std::fmax(out.lanes, 16);
+    out.generation = std::fmax(out.generation, generation_for(link.one_way, 16));
+  }
+  return out;
+}
+
+Finding width(const Box& box) {
+  Finding out{Grade::kUnknown, "pcie-width", "PCIe width", {"gpu/link"}};
+  const double lanes = box.gpu.number("/pcie_width"), most = made_for(box).lanes;
+  if (std::isnan(lanes) || std::isnan(most)) return out;
+  out.grade = lanes < most ? Grade::kWarn : Grade::kPass;
+  out.text = fmt::format("PCIe x{} of x{}", lanes, most);
+  return out;
+}
+
+/// An idle board lowers its generation, and machine.json is from before the run: a transfer that
+/// was faster than the generation seen allows tells which one it had risen to.
 Finding generation(const Box& box) {
   Finding out{Grade::kUnknown, "pcie-generation", "PCIe generation", {"gpu/link"}};
-  const double now = box.gpu.number("/pcie_generation");
-  const double most = box.gpu.number("/pcie_generation_max");
+  const double idle = box.gpu.number("/pcie_generation"), most = made_for(box).generation;
   double fastest = kUnknownNumber;
   for (const Ceiling& c : box.ceilings) {
     if (c.device == "gpu" && c.resource == "link") fastest = std::fmax(fastest, c.measured);
   }
-  if (std::isnan(now) || std::isnan(most) || (now < most && std::isnan(fastest))) return out;
-  const bool idle = fastest > lane_bytes_per_s(now) * box.gpu.number("/pcie_width");
-  out.grade = now < most && !idle ? Grade::kWarn : Grade::kPass;
-  out.text = fmt::format("PCIe generation {} of {}, and no transfer was faster", now, most);
+  if (std::isnan(idle) || std::isnan(most) || (idle < most && std::isnan(fastest))) return out;
+  const double seen = std::fmax(idle, generation_for(fastest, box.gpu.number("/pcie_width")));
+  out.grade = seen < most ? Grade::kWarn : Grade::kPass;
+  out.text = fmt::format("PCIe generation {} of {}, and no transfer was faster", seen, most);
   return out;
 }
 

@@ -28,7 +28,7 @@ Finding ecc(const Box& box) {
 
 Finding memory_clock(const Box& box) {
   Finding out{Grade::kUnknown, "memory-clock", "memory clock", {"gpu/bandwidth/HBM"}};
-  const double seen = box.gpu.number("/memory_clock_max_hz");
+  const double seen = box.gpu_memory_clock_hz();
   const double advertised = box.chip ? box.chip->memory_clock_hz : kUnknownNumber;
   if (std::isnan(seen) || std::isnan(advertised)) return out;
   const bool low = seen < Thresholds::get().limit("memory_clock_share") * advertised;

@@ -31,8 +31,7 @@ std::vector<Factor> take_apart(const Box& box, const Resource& resource) {
     add(out, "clock", c.clock_hz, resource.advertised_clock_hz, "Hz");
   } else if (c.resource == "bandwidth") {
     add(out, "bus", box.gpu.number("/memory_bus_bits"), box.chip->memory_bus_bits, "");
-    add(out, "memory clock", box.gpu.number("/memory_clock_max_hz"), resource.advertised_clock_hz,
-        "Hz");
+    add(out, "memory clock", box.gpu_memory_clock_hz(), resource.advertised_clock_hz, "Hz");
   }
   if (out.empty()) return out;
   double known = 1;

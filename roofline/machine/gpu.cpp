@@ -153,7 +153,11 @@ json read_device(const Nvml& nvml, unsigned index, Device device) {
   gpu["remapped_rows_uncorrectable"] = remaps ? json(uncorrectable) : json(nullptr);
   gpu["remapping_failed"] = remaps ? json(failed != 0) : json(nullptr);
   gpu["pcie_generation"] = nvml.get<unsigned>("nvmlDeviceGetCurrPcieLinkGeneration", device);
-  gpu["pcie_generation_max"] = nvml.get<unsigned>("nvmlDeviceGetMaxPcieLinkGeneration", device);
+  // nvmlDeviceGetMaxPcieLinkGeneration is the lower of the board's and the slot's.
+  gpu["pcie_generation_max"] = nvml.get<unsigned>("nvmlDeviceGetGpuMaxPcieLinkGeneration", device);
+  if (gpu["pcie_generation_max"].is_null()) {
+    gpu["pcie_generation_max"] = nvml.get<unsigned>("nvmlDeviceGetMaxPcieLinkGeneration", device);
+  }
   gpu["pcie_width"] = nvml.get<unsigned>("nvmlDeviceGetCurrPcieLinkWidth", device);
   gpu["pcie_width_max"] = nvml.get<unsigned>("nvmlDeviceGetMaxPcieLinkWidth", device);
   gpu["processes"] = processes(nvml, device);

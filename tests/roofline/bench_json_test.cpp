@@ -50,9 +50,10 @@ TEST(BenchJson, TellsOnWhichMachineAndGpuItRan) {
 
 TEST(BenchJson, OurOwnName) {
   const Benchmark b = only(
-      file(row(R"("label": "device=gpu;exec_unit=wgmma;roof_dtype=bf16;library=cuBLASLt 13;", )"
-               R"("bytes_L2": 70.0, "bytes_HBM": 60.0, "clock_hz": 1.8e9, "power_w": 500)",
-               "matmul/cublaslt/bf16xs8/M:64/N:32/K:16/temp:cold/threads:1/manual_time")),
+      file(row(
+          R"("label": "device=gpu;exec_unit=wgmma;roof_dtype=bf16;library=cuBLASLt 13;", )"
+          R"("bytes_L2": 70.0, "bytes_HBM": 60.0, "clock_hz": 1.8e9, "power_w": 500, "memory_clock_hz": 2.6e9)",
+          "matmul/cublaslt/bf16xs8/M:64/N:32/K:16/temp:cold/threads:1/manual_time")),
       {});
   EXPECT_EQ(b.name, "matmul/cublaslt/bf16xs8/M:64/N:32/K:16/temp:cold/threads:1");
   EXPECT_EQ(b.kernel, "matmul");
@@ -67,6 +68,7 @@ TEST(BenchJson, OurOwnName) {
   EXPECT_EQ(b.library, "cuBLASLt 13");
   EXPECT_EQ(b.clock_hz, 1.8e9);
   EXPECT_EQ(b.power_w, 500);
+  EXPECT_EQ(b.memory_clock_hz, 2.6e9);
   ASSERT_EQ(b.level_bytes.size(), 2u);
   EXPECT_EQ(b.level_bytes[0], (std::pair<std::string, double>("L2", 70)));
   EXPECT_EQ(b.level_bytes[1], (std::pair<std::string, double>("HBM", 60)));

@@ -230,6 +230,8 @@ TEST(Ceilings, TheoryOfAGpu) {
   EXPECT_DOUBLE_EQ(c.theory(row), 128 * 132 * 1.5e9);
   row.level = "HBM";
   EXPECT_DOUBLE_EQ(c.theory(row), 3.35232e12);  // 2 * 2.619e9 * 640
+  row.memory_clock_hz = 1.6e9;                  // what it ran at
+  EXPECT_DOUBLE_EQ(c.theory(row), 2 * 1.6e9 * 640);
   machine.facts["gpu"]["devices"][0]["mig"] = true;
   EXPECT_TRUE(std::isnan(context_of(machine).theory(row)));  // a slice has a part of the bus
   row.level = "L2";
@@ -270,6 +272,28 @@ TEST(Ceilings, TheoryOfAGpuThatIsNotListedIsItsArchitectures) {
   row.resource = "compute";
   row.dtype = "s8";
   EXPECT_TRUE(std::isnan(context_of(machine).theory(row)));
+}
+
+TEST(Ceilings, WhatASheetDoesNotTellIsTheArchitectures) {
+  machine::Machine machine;
+  machine.facts["gpu"]["devices"][0] = {{"name", "NVIDIA L4"}, {"compute_capability", "8.9"}};
+  Ceiling row;
+  row.device = "gpu";
+  row.resource = "compute";
+  row.dtype = "f16";
+  row.exec_unit = "cuda-core";
+  row.clock_hz = 2e9;
+  EXPECT_DOUBLE_EQ(context_of(machine).theory(row), 256 * 58 * 2e9);
+  EXPECT_TRUE(std::isnan(context_of(machine).advertised(row).value));
+}
+
+TEST(Ceilings, TheMemoryClockThatWasSeenReachesTheory) {
+  auto peak = probe("fma_peak", "sm80_mma", "bf16", {{"data", "random"}}, 1, 1e-5, 1e9, 0);
+  peak.device = "gpu";
+  peak.memory_clock_hz = 1.6e9;
+  auto with_theory = context();
+  with_theory.theory = [](const Ceiling& c) { return c.memory_clock_hz * 1e6; };
+  EXPECT_DOUBLE_EQ(ceilings_from({peak}, with_theory).rows.at(0).theory_at_clock, 1.6e15);
 }
 
 TEST(Ceilings, AGpuIsChosenByItsPosition) {

@@ -45,6 +45,7 @@ struct Planted {
   std::string traced = "gpu";  ///< the GPU's name in trace.csv
   double steal = 0;
   int gpu_sms = 132;
+  double memory_clock_hz = kUnknownNumber;
   json run = json::object();  ///< run.json
 
   json& state(const char* field) { return machine["state"][field]; }
@@ -66,6 +67,7 @@ struct Planted {
     for (const std::string& device : {std::string("cpu"), traced}) {
       trace.add_row();
       trace.set("device", device);
+      if (device[0] == 'g') trace.set("memory_clock_hz", memory_clock_hz);
       if (device[0] == 'c') trace.set("steal", steal);
       if (device[0] == 'g') trace.set("throttle", fmt::format("{:#x}", throttle));
     }
@@ -283,6 +285,12 @@ const Fault kGpuFaults[] = {
     {"memory-clock", Grade::kFail,
      [](Planted& p) {
        p.gpu("memory_clock_max_hz") = 1.6e9;
+       p.scale("HBM/read", 0.6);
+     },
+     "gpu/bandwidth/HBM/read", Grade::kFail},
+    {"memory-clock", Grade::kFail,
+     [](Planted& p) {
+       p.memory_clock_hz = 1.6e9;  // while it was at work
        p.scale("HBM/read", 0.6);
      },
      "gpu/bandwidth/HBM/read", Grade::kFail},
@@ -566,6 +574,40 @@ TEST(Check, AnIdleLinkIsNoFault) {
   Planted box = healthy_gpu();
   box.gpu("pcie_generation") = 1;  // and 55 GB/s were measured: it had risen
   EXPECT_EQ(finding(box.report(), "pcie-generation").grade, Grade::kPass);
+}
+
+TEST(Check, ABoardAtItsOwnPowerLimitIsNoFault) {
+  const auto bf16 = [](const Planted& box) {
+    return resource(box.report(), "gpu/compute/bf16/wgmma");
+  };
+  Planted box = healthy_gpu();
+  for (Ceiling& c : box.ceilings) {
+    if (c.resource != "compute" || c.device != "gpu") continue;
+    c.theory_at_clock *= 0.5;  // half of its sheet's clock
+    c.clock_hz *= 0.5;
+  }
+  box.scale("compute", 0.5);
+  EXPECT_EQ(bf16(box).verdict, Grade::kFail);
+  box.throttle = 0x4;
+  EXPECT_EQ(bf16(box).verdict, Grade::kWarn);
+  box.gpu("power_limit_w") = 400;  // lowered by somebody
+  EXPECT_EQ(bf16(box).verdict, Grade::kFail);
+}
+
+TEST(Check, ASlotOfLessThanTheBoardIsNamed) {
+  Planted box = healthy_gpu();  // the driver tells of the slot, not of the board
+  box.gpu("pcie_generation") = 1;
+  box.gpu("pcie_generation_max") = 4;
+  box.scale("link", 0.47);  // 26 GB/s
+  const Finding slot = finding(box.report(), "pcie-generation");
+  EXPECT_EQ(slot.grade, Grade::kWarn);
+  EXPECT_EQ(slot.text, "PCIe generation 4 of 5, and no transfer was faster");
+  box.gpu("pcie_generation") = 5;
+  box.gpu("pcie_width") = 8;
+  box.gpu("pcie_width_max") = 8;
+  const Finding riser = finding(box.report(), "pcie-width");
+  EXPECT_EQ(riser.grade, Grade::kWarn);
+  EXPECT_EQ(riser.text, "PCIe x8 of x16");
 }
 
 TEST(Check, AFieldOfAnotherTypeIsBadInput) {
