@@ -66,8 +66,7 @@ void write_tables(const Analysis& analysis, const std::filesystem::path& folder,
   sweep_table(analysis.ceilings.sweep, context).write(folder / "sweep.csv");
   roofline_table(analysis.points, analysis.counted, context).write(folder / "roofline.csv");
   const auto predicted = predictions(analysis.points);
-  if (!predicted.empty())
-    prediction_table(predicted, context.machine).write(folder / "prediction.csv");
+  if (!predicted.empty()) prediction_table(predicted, context).write(folder / "prediction.csv");
 }
 
 }  // namespace roofline

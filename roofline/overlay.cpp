@@ -195,6 +195,11 @@ class Beside {
   Rate memory_;
 };
 
+std::string on_threads(const Benchmark& row) {
+  if (row.device == "gpu") return {};
+  return fmt::format(" on {} thread{}", row.threads, row.threads == 1 ? "" : "s");
+}
+
 /// What a call does, as the model or the counters have it.
 struct Done {
   double flops;
@@ -215,11 +220,8 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
   }
   common.achieved_flops_per_s = done.flops / common.time_s;
 
-  // What the comparison is worth: the point's own interval, the ceiling's, and the clock.
-  const double slowest = std::isnan(common.time_high_s) ? common.time_s : common.time_high_s;
   const auto beyond = [&](double seconds, const Rate& rate) {
-    return slowest * (1 + kClockUncertainty) < seconds / rate.uncertainty ||
-           common.time_s * (1 + kLargestUncertainty) < seconds;
+    return is_beyond(common, seconds, rate.uncertainty);
   };
   const bool not_quiet = row.few_quiet();
   // A probe beside samples that are not quiet was disturbed too: what was faster, its ceiling
@@ -259,7 +261,7 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
     }
   }
 
-  bool impossible = beyond(t_math, peak) || slowest * (1 + kClockUncertainty) < t_launch;
+  bool impossible = beyond(t_math, peak) || is_beyond(common, t_launch);
   for (const LevelTime& time : times) impossible = impossible || beyond(time.seconds, time.rate);
 
   const double fall = clock_fall(row, row.quiet());
@@ -306,6 +308,11 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
     if (known && beyond(t_ceiling, rate_of(limit))) {
       point.times_its_ceiling = t_ceiling / common.time_s;
     }
+    if (!compute_known) {
+      point.missing = fmt::format("no {} peak{}", row.roof_dtype, on_threads(row));
+    } else if (std::isnan(time.seconds)) {
+      point.missing = fmt::format("no reads of {}{}", level, on_threads(row));
+    }
     point.verdict = !known                       ? "no-roof"
                     : above                      ? "above-roof"
                     : impossible                 ? "impossible"
@@ -348,7 +355,7 @@ void add_up_parts(std::vector<Point>& points) {
       points[i].t_math_s = math;
       points[i].t_upper_s = math + points[i].t_level_s;
       const bool judged = points[i].verdict != "above-roof" && points[i].verdict != "no-roof";
-      if (judged && points[i].time_s * (1 + kClockUncertainty) < lower) {
+      if (judged && is_beyond(points[i], lower)) {
         points[i].verdict = "impossible";
       }
     }
@@ -393,6 +400,12 @@ std::vector<Ceiling> roofs_of(const std::vector<Ceiling>& ceilings) {
 }
 
 }  // namespace
+
+bool is_beyond(const Point& point, double seconds, double uncertainty) {
+  const double slowest = std::isnan(point.time_high_s) ? point.time_s : point.time_high_s;
+  return slowest * (1 + kClockUncertainty) < seconds / uncertainty ||
+         point.time_s * (1 + kLargestUncertainty) < seconds;
+}
 
 std::vector<Point> overlay(const std::vector<Benchmark>& rows,
                            const std::vector<Ceiling>& all_ceilings) {

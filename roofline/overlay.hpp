@@ -32,7 +32,12 @@ struct Point {
   std::string peer;
   double peer_ratio = kUnknownNumber;
   std::string verdict;
+  std::string missing;  ///< of no-roof: which ceiling is unknown, in words
 };
+
+/// Whether it took less than `seconds` beyond its own interval, what the clock is worth and, a ratio
+/// of 1 or more, what the roof behind the seconds is.
+bool is_beyond(const Point& point, double seconds, double uncertainty = 1);
 
 /// One point per benchmark and memory level that its bytes cross; `rows` must outlive the points.
 /// Probes are left out: they are the ceilings. Formulas: model.hpp.

@@ -14,17 +14,20 @@ namespace {
 
 bool is_main_memory(const Point& point) { return point.level == "DRAM" || point.level == "HBM"; }
 
+/// Impossible is what is so in roofline.csv, too.
 void judge(Predicted& row) {
-  if (std::isnan(row.t_upper_s) || row.t_lower_s <= 0) {
+  if (std::isnan(row.t_upper_s) || !(row.t_lower_s > 0)) {
     row.verdict = "no-roof";
     return;
   }
   const double t = row.point->time_s;
+  const std::string& verdict = row.point->verdict;
+  const bool refused = verdict == "above-roof" || verdict == "impossible";
   const Place at = place(t, row.t_lower_s, row.t_upper_s, kClockUncertainty).place;
-  row.verdict = at == Place::kImpossible                     ? "impossible"
-                : at == Place::kExplained                    ? "explained"
-                : t <= (1 + kNearPrediction) * row.t_lower_s ? "near"
-                                                             : "lost";
+  row.verdict = refused && t < row.t_lower_s                         ? "impossible"
+                : at == Place::kExplained                            ? "explained"
+                : std::abs(t / row.t_lower_s - 1) <= kNearPrediction ? "near"
+                                                                     : "lost";
 }
 
 Predicted part_of(const Point& point) {
@@ -35,8 +38,10 @@ Predicted part_of(const Point& point) {
     (kv ? out.kv_bytes : out.parameter_bytes) = point.bytes;
     (kv ? out.t_kv_s : out.t_parameters_s) = point.t_level_s;
   }
-  out.t_lower_s = std::max({out.t_flops_s, out.t_kv_s, out.t_parameters_s});
   out.t_upper_s = out.t_flops_s + out.t_kv_s + out.t_parameters_s;
+  out.t_lower_s = std::isnan(out.t_upper_s)
+                      ? kUnknownNumber
+                      : std::max({out.t_flops_s, out.t_kv_s, out.t_parameters_s});
   judge(out);
   if (!is_main_memory(point)) out.verdict = "overhead";
   return out;
@@ -68,7 +73,7 @@ std::vector<Predicted> predictions(const std::vector<Point>& points) {
       whole.t_lower_s += part.t_lower_s;
       whole.t_upper_s += part.t_upper_s;
     }
-    if (parts.empty() || std::isnan(whole.t_upper_s)) continue;
+    if (parts.empty()) continue;
     judge(whole);
     out.push_back(whole);
     out.insert(out.end(), parts.begin(), parts.end());
@@ -76,12 +81,12 @@ std::vector<Predicted> predictions(const std::vector<Point>& points) {
   return out;
 }
 
-CsvTable prediction_table(const std::vector<Predicted>& rows, const std::string& machine) {
+CsvTable prediction_table(const std::vector<Predicted>& rows, const CeilingContext& context) {
   CsvTable table(kPredictionColumns);
   for (const Predicted& row : rows) {
     const Benchmark& benchmark = *row.point->benchmark;
     table.add_row();
-    table.set("machine", machine);
+    table.set("machine", context.machine_of(benchmark.device));
     table.set("device", benchmark.device);
     table.set("program", row.part.empty() ? benchmark.name : benchmark.parent);
     table.set("variant", benchmark.variant);
@@ -109,13 +114,13 @@ std::string prediction_summary(const std::vector<Predicted>& rows) {
   std::vector<std::vector<std::string>> lines = {{"measured step", "time", "T_lower", "T_upper",
                                                   "parameters", "KV", "FLOPs", "error", "",
                                                   "largest overheads"}};
-  std::size_t steps = 0, kept = 0, disturbed = 0;
+  std::size_t steps = 0, kept = 0, disturbed = 0, without_roof = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Predicted& row = rows[i];
     if (!row.part.empty()) continue;
     std::vector<const Predicted*> parts;
     for (std::size_t j = i + 1; j < rows.size() && !rows[j].part.empty(); ++j) {
-      parts.push_back(&rows[j]);
+      if (!std::isnan(rows[j].overhead_s())) parts.push_back(&rows[j]);
     }
     std::sort(parts.begin(), parts.end(), [](const Predicted* a, const Predicted* b) {
       return a->overhead_s() > b->overhead_s();
@@ -128,18 +133,23 @@ std::string prediction_summary(const std::vector<Predicted>& rows) {
     ++steps;
     const bool not_quiet = row.point->verdict == "not-quiet";
     kept += row.verdict == "explained" || row.verdict == "near";
+    without_roof += row.verdict == "no-roof";
     disturbed += not_quiet;
     lines.push_back({printable(row.point->benchmark->name),
                      with_prefix(row.point->time_s, "s") + (not_quiet ? "*" : ""),
                      with_prefix(row.t_lower_s, "s"), with_prefix(row.t_upper_s, "s"),
                      with_prefix(row.t_parameters_s, "s"), with_prefix(row.t_kv_s, "s"),
-                     with_prefix(row.t_flops_s, "s"), fmt::format("{:+.0f} %", 100 * row.error()),
+                     with_prefix(row.t_flops_s, "s"),
+                     std::isnan(row.error()) ? "-" : fmt::format("{:+.0f} %", 100 * row.error()),
                      row.verdict, rest});
   }
   if (steps == 0) return {};
   return aligned(lines, 1) + stars_line(disturbed) +
          fmt::format("{} of {} steps between T_lower and T_upper, or within {:.0f} % of T_lower\n",
-                     kept, steps, 100 * kNearPrediction);
+                     kept, steps, 100 * kNearPrediction) +
+         (without_roof > 0
+              ? fmt::format("{} of them held against nothing: a ceiling is unknown\n", without_roof)
+              : "");
 }
 
 }  // namespace roofline

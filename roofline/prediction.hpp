@@ -26,12 +26,12 @@ struct Predicted {
   double error() const { return point->time_s / t_lower_s - 1; }
 };
 
-/// Each program that has parts, followed by them. Left out is one with an unknown roof, and one
-/// that needs nothing of the main memory. The main memory alone counts, not the caches: T_upper is
-/// the narrower for it.
+/// Each program that has parts, followed by them, but for one that needs nothing of the main memory.
+/// The main memory alone counts, not the caches: T_upper is the narrower for it. Where a roof is
+/// unknown, so are the bounds.
 std::vector<Predicted> predictions(const std::vector<Point>& points);
 
-CsvTable prediction_table(const std::vector<Predicted>& rows, const std::string& machine);
+CsvTable prediction_table(const std::vector<Predicted>& rows, const CeilingContext& context);
 
 /// A table for people: every step with its bounds, and where the rest of its time goes. Empty
 /// without rows.

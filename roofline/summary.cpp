@@ -21,9 +21,28 @@ bool refused(const Point& point) {
 /// Counted over modelled work that are taken for the same.
 constexpr double kBytesAgree = 0.03, kFlopsAgree = 0.01;
 
+/// What tells a ceiling from others of its resource and unit.
+std::string place_of(const Ceiling& c) {
+  if (c.resource == "compute") return c.dtype;
+  const bool by_operation = c.resource == "link" || c.level == "launch";
+  return by_operation ? fmt::format("{} {}", c.level, c.operation) : c.level;
+}
+
+/// By level, however often one was measured; else as in ceilings.csv.
+std::vector<Ceiling> in_order(std::vector<Ceiling> ceilings) {
+  const auto order = [](const Ceiling& c) {
+    return std::make_tuple(c.device, c.resource != "compute", c.resource, c.operation, c.dtype,
+                           c.exec_unit, c.threads, level_rank(c.level));
+  };
+  std::stable_sort(ceilings.begin(), ceilings.end(),
+                   [&](const Ceiling& a, const Ceiling& b) { return order(a) < order(b); });
+  return ceilings;
+}
+
 }  // namespace
 
-std::string ceilings_summary(const std::vector<Ceiling>& ceilings) {
+std::string ceilings_summary(const std::vector<Ceiling>& all) {
+  const std::vector<Ceiling> ceilings = in_order(all);
   std::vector<std::vector<std::string>> rows = {{"ceiling", "level or dtype", "unit", "threads",
                                                  "advertised", "theory", "measured", "of theory",
                                                  "quiet", "as lived", "verdict"}};
@@ -33,14 +52,13 @@ std::string ceilings_summary(const std::vector<Ceiling>& ceilings) {
     if (hidden(ceilings, c)) continue;
     const bool quiet = c.condition.ends_with("quiet");
     const Ceiling* lived = under(ceilings, c, "as-lived");
-    if (!c.cause.empty()) causes += fmt::format("  {} {}: {}\n", c.device, c.id(), c.cause);
     if (c.resource == "bandwidth" && c.operation != "read") {
       ++left_out;
       continue;
     }
+    if (!c.cause.empty()) causes += fmt::format("  {} {}: {}\n", c.device, c.id(), c.cause);
     const std::string unit = rate_unit(c.resource, c.dtype);
-    rows.push_back({fmt::format("{} {}", c.device, c.resource),
-                    c.resource == "compute" ? c.dtype : c.level, c.exec_unit,
+    rows.push_back({fmt::format("{} {}", c.device, c.resource), place_of(c), c.exec_unit,
                     fmt::format("{}", c.threads), with_prefix(c.advertised, unit),
                     with_prefix(c.theory_at_clock, unit), with_prefix(c.measured, unit),
                     percent(c.measured / c.theory_at_clock),
@@ -61,6 +79,7 @@ std::string kernels_summary(const std::vector<Point>& points) {
   std::vector<Work> order;
   std::map<Work, const Point*> best;
   std::map<std::string, std::size_t> faults;
+  std::size_t guessed = 0;  // held against the main memory for want of a working set
   const auto faster = [](const Point& a, const Point& b) {
     const auto key = [](const Point& p) {
       return std::make_tuple(refused(p), !p.benchmark->library.empty(), p.time_s);
@@ -69,7 +88,12 @@ std::string kernels_summary(const std::vector<Point>& points) {
   };
   for (const Point& point : points) {
     const Benchmark& row = *point.benchmark;
-    if (refused(point) || point.verdict == "no-roof") ++faults[point.verdict];
+    if (refused(point)) ++faults[point.verdict];
+    if (point.verdict == "no-roof") {
+      ++faults["no-roof" + (point.missing.empty() ? "" : fmt::format(" ({})", point.missing))];
+    }
+    guessed += point.verdict == "above-roof" && row.device == "cpu" && point.level == "DRAM" &&
+               row.temperature != "cold" && std::isnan(row.working_set_bytes);
     if (!row.part.empty()) continue;
     const Work work{row.device, row.kernel, row.dtype, row.shape, row.temperature, row.threads};
     const auto [found, fresh] = best.try_emplace(work, &point);
@@ -102,7 +126,14 @@ std::string kernels_summary(const std::vector<Point>& points) {
   }
   std::string out = aligned(rows, 2) + stars_line(disturbed);
   for (const auto& [verdict, count] : faults) {
-    out += fmt::format("{} rows with verdict {}: see roofline.csv\n", count, verdict);
+    out += fmt::format("{} row{} with verdict {}: see roofline.csv\n", count, count == 1 ? "" : "s",
+                       verdict);
+  }
+  if (guessed > 0) {
+    out += fmt::format(
+        "{} above the main memory's roof do not tell their size: a counter working_set_bytes, or "
+        "analyze --level, names the cache that holds them\n",
+        guessed);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // roofline analyze: any Google Benchmark JSON over measured ceilings.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,29 @@ struct Options {
   RowDefaults defaults;
 };
 
+/// Names for the rows: the ceilings', else those that the benchmarks tell. Says so where they
+/// differ.
+CeilingContext context_of(const BenchData& data, const std::vector<Ceiling>& ceilings,
+                          const std::string& chip) {
+  CeilingContext out;
+  out.machine = data.machine;
+  out.gpu = data.gpu;
+  if (!chip.empty()) return out;
+  for (const char* device : {"cpu", "gpu"}) {
+    const auto found = std::find_if(ceilings.begin(), ceilings.end(), [&](const Ceiling& c) {
+      return c.device == device && !c.machine.empty();
+    });
+    if (found == ceilings.end()) continue;
+    std::string& name = device == std::string_view("gpu") ? out.gpu : out.machine;
+    if (!name.empty() && name != found->machine) {
+      fmt::print(stderr, "roofline: the benchmarks ran on {}, the ceilings are of {}\n", name,
+                 found->machine);
+    }
+    name = found->machine;
+  }
+  return out;
+}
+
 int analyze(Options options) {
   if (auto& dtype = options.defaults.dtype; !dtype.empty()) {
     const auto canonical = canonical_dtype(dtype);
@@ -38,23 +62,16 @@ int analyze(Options options) {
   BenchData data = read_bench_json(files, options.defaults);
   set_disturbed_apart(data.benchmarks);
   const auto points = overlay(data.benchmarks, ceilings);
-  std::string machine = data.machine;
-  if (options.chip.empty() && !ceilings.empty() && !ceilings.front().machine.empty()) {
-    const std::string& here = ceilings.front().device == "gpu" ? data.gpu : data.machine;
-    if (!here.empty() && here != ceilings.front().machine) {
-      fmt::print(stderr, "roofline: the benchmarks ran on {}, the ceilings are of {}\n", here,
-                 ceilings.front().machine);
-    }
-    machine = ceilings.front().machine;
-  }
+  const CeilingContext context = context_of(data, ceilings, options.chip);
   if (!options.out.empty()) {
-    roofline_table(points, counted_overlay(data.benchmarks, ceilings), {.machine = machine})
-        .write(options.out);
+    roofline_table(points, counted_overlay(data.benchmarks, ceilings), context).write(options.out);
   }
   const auto predicted = predictions(points);
-  if (!options.prediction.empty()) prediction_table(predicted, machine).write(options.prediction);
+  if (!options.prediction.empty()) prediction_table(predicted, context).write(options.prediction);
   if (ceilings.empty()) {
-    fmt::print(stderr, "roofline: no --ceilings and no --chip: the points have no roof\n");
+    fmt::print(stderr, "roofline: {}: the points have no roof\n",
+               options.ceilings.empty() ? "no --ceilings and no --chip"
+                                        : options.ceilings + " has no rows");
   }
   for (const SkippedRow& row : data.skipped) {
     fmt::print(stderr, "roofline: skipped {}: {}\n", row.name, row.reason);

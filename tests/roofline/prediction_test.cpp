@@ -214,21 +214,43 @@ TEST(Predictions, JudgeByBothBounds) {
   EXPECT_EQ(narrow(6.91), "lost");
 }
 
-TEST(Predictions, LeaveOutWhatTheyCannotKnow) {
+TEST(Predictions, OwnScatterExcusesAStepAsInTheRoofline) {
+  // 5.5 to 6.2 ms over nine samples, median 5.7: the interval reaches beyond T_lower's 6.0.
+  std::vector<json> samples;
+  for (const double milliseconds : {5.5, 5.6, 5.65, 5.7, 5.7, 5.75, 6.1, 6.15, 6.2})
+    samples.push_back(step(milliseconds));
+  const BenchData data = read(samples);
+  const auto points = overlay(data.benchmarks, ceilings());
+  const auto rows = predictions(points);
+  EXPECT_NE(rows.at(0).point->verdict, "impossible");
+  EXPECT_EQ(rows.at(0).verdict, "near");
+}
+
+TEST(Predictions, LeaveEmptyWhatTheyCannotKnow) {
   const BenchData data = read({step(8)});
   std::vector<Ceiling> some = ceilings();
   some.pop_back();
   const auto no_memory = overlay(data.benchmarks, some);
-  EXPECT_TRUE(predictions(no_memory).empty());
+  const auto rows = predictions(no_memory);
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].verdict, "no-roof");
+  EXPECT_EQ(rows[3].verdict, "overhead");  // needs no memory
+  const CsvTable table = prediction_table(rows, {.machine = "box"});
+  for (const char* column : {"t_lower_s", "t_upper_s", "overhead_s", "error"}) {
+    EXPECT_EQ(table.text(0, column), "") << column;
+  }
+  EXPECT_NE(table.text(0, "time_s"), "");
+  EXPECT_NE(prediction_summary(rows).find("1 of them held against nothing"), std::string::npos)
+      << prediction_summary(rows);
   const auto no_roofs = overlay(data.benchmarks, {});
-  EXPECT_TRUE(predictions(no_roofs).empty());
+  EXPECT_EQ(predictions(no_roofs).at(0).verdict, "no-roof");
   EXPECT_EQ(prediction_summary({}), "");
 }
 
 TEST(Predictions, TableHasEveryColumnFilled) {
   const BenchData data = read({step(8)});
   const auto points = overlay(data.benchmarks, ceilings());
-  const CsvTable table = prediction_table(predictions(points), "box");
+  const CsvTable table = prediction_table(predictions(points), {.machine = "box"});
   ASSERT_EQ(table.rows(), 4u);
   EXPECT_EQ(table.text(0, "program"), kName);
   EXPECT_EQ(table.text(0, "part"), "step");

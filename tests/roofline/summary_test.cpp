@@ -1,9 +1,61 @@
 #include "roofline/summary.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace roofline {
 namespace {
+
+/// In the order of levels, whatever else the table sorts by.
+TEST(CeilingsSummary, ShowsReadsByLevelAndTellsLinksApart) {
+  const auto row = [](const char* resource, const char* level, const char* operation,
+                      const char* condition) {
+    Ceiling c;
+    c.device = "gpu";
+    c.resource = resource;
+    c.level = level;
+    c.operation = operation;
+    c.condition = condition;
+    c.measured = 1e9;
+    c.cause = fmt::format("{} of {} is doubtful", operation, level);
+    return c;
+  };
+  const std::string text = ceilings_summary(
+      {row("bandwidth", "L2", "read", "again,quiet"), row("bandwidth", "L1", "read", "quiet"),
+       row("bandwidth", "L1", "write", "quiet"), row("link", "sm80_pinned", "d2h", "quiet"),
+       row("link", "sm80_pinned", "h2d", "quiet")});
+  EXPECT_LT(text.find("L1"), text.find("L2")) << text;
+  EXPECT_NE(text.find("sm80_pinned d2h"), std::string::npos) << text;
+  EXPECT_NE(text.find("sm80_pinned h2d"), std::string::npos) << text;
+  EXPECT_NE(text.find("read of L1 is doubtful"), std::string::npos) << text;
+  EXPECT_EQ(text.find("write of L1"), std::string::npos) << "not in the table: " << text;
+}
+
+TEST(KernelsSummary, TellsWhichRoofIsMissingAndWhatWasGuessed) {
+  std::vector<Benchmark> rows(2);
+  for (Benchmark& row : rows) {
+    row.device = "cpu";
+    row.kernel = row.name = "mine";
+    row.flops = 1;
+    row.level_bytes = {{"DRAM", 100}};
+    row.times_s = {1e-9};
+  }
+  rows[0].roof_dtype = "f16";
+  rows[0].threads = 4;
+  rows[1].flops = 0;
+  Ceiling memory;
+  memory.device = "cpu";
+  memory.resource = "bandwidth";
+  memory.level = "DRAM";
+  memory.operation = "read";
+  memory.measured = 1e9;
+  const std::string text = kernels_summary(overlay(rows, {memory}));
+  EXPECT_NE(text.find("1 row with verdict no-roof (no f16 peak on 4 threads): see"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("1 above the main memory's roof do not tell their size"), std::string::npos)
+      << text;
+}
 
 TEST(CountersSummary, HowManyAgreeWithTheModelAndWhichDoesLeast) {
   std::vector<Benchmark> rows(2);
