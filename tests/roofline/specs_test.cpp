@@ -151,6 +151,21 @@ TEST(Cpu, Zen3) {
   EXPECT_TRUE(std::isnan(zen3->bytes_per_cycle("DRAM", "read")));
 }
 
+TEST(Cpu, APairOfVpmaddwdAndVpadddSharesIntelsPorts) {
+  for (const char* key : {"skylake-sp", "cascade-lake", "ice-lake-sp", "sapphire-rapids",
+                          "emerald-rapids", "granite-rapids", "amx"}) {
+    const auto* server = microarchitecture(key);
+    ASSERT_NE(server, nullptr) << key;
+    // zmm: 32 products, 2 ports, 2 instructions; ymm: 16 products, 3 ports, 2 instructions.
+    EXPECT_DOUBLE_EQ(server->flops_per_cycle("s8", "simd-avx512"), 2 * 32 * 2.0 / 2) << key;
+    EXPECT_DOUBLE_EQ(server->flops_per_cycle("s8", "simd-avx2"), 2 * 16 * 3.0 / 2) << key;
+  }
+  EXPECT_DOUBLE_EQ(microarchitecture("alder-lake-p")->flops_per_cycle("s8", "simd-avx2"), 48);
+  // One port has the multiply and others the add; four pipes.
+  EXPECT_DOUBLE_EQ(microarchitecture("haswell")->flops_per_cycle("s8", "simd-avx2"), 32);
+  EXPECT_DOUBLE_EQ(microarchitecture("zen4")->flops_per_cycle("s8", "simd-avx2"), 64);
+}
+
 TEST(Cpu, UnknownStaysUnknown) {
   EXPECT_EQ(microarchitecture(""), nullptr);
   EXPECT_EQ(microarchitecture("zen9"), nullptr);
