@@ -484,6 +484,43 @@ TEST(Check, AFailHoldsForTheWholeInterval) {
   EXPECT_EQ(peak.causes, std::vector<std::string>{"cause not found"});
 }
 
+/// The verdict where a unit has `share` of what its theory says.
+Grade verdict_at(const char* dtype, const char* unit, double share) {
+  Planted box = healthy_cpu();
+  for (Ceiling& c : box.ceilings) {
+    if (c.resource != "compute" || c.dtype != "f32" || c.exec_unit != "simd-avx2") continue;
+    c.dtype = dtype;
+    c.exec_unit = unit;
+    c.measured = c.measured_low = c.measured_high = share * c.theory_at_clock;
+  }
+  return resource(box.report(), fmt::format("cpu/compute/{}/{}", dtype, unit)).verdict;
+}
+
+TEST(Check, OneUnitOf512BitsWhereTheoryHasTwoIsNoFault) {
+  for (const auto& [dtype, unit] : {std::pair{"f32", "simd-avx512"},
+                                    {"f64", "simd-avx512"},
+                                    {"bf16xs8", "simd-avx512-vnni"},
+                                    {"s8", "simd-avx512-vnni"}}) {
+    EXPECT_EQ(verdict_at(dtype, unit, 0.95), Grade::kPass) << dtype << unit;
+    EXPECT_EQ(verdict_at(dtype, unit, 0.49), Grade::kWarn) << dtype << unit;
+    EXPECT_EQ(verdict_at(dtype, unit, 0.29), Grade::kFail) << dtype << unit;
+  }
+  EXPECT_EQ(verdict_at("f32", "simd-avx2", 0.49), Grade::kFail);
+}
+
+TEST(Check, L2IsHeldAgainstWhatHealthyCoresReach) {
+  const auto verdict_of = [](double share) {
+    Planted box = healthy_cpu();
+    for (Ceiling& c : box.ceilings)
+      if (c.resource == "bandwidth" && c.level == "L2" && c.operation == "read")
+        c.measured = c.measured_low = c.measured_high = share * c.theory_at_clock;
+    return resource(box.report(), "cpu/bandwidth/L2/read").verdict;
+  };
+  EXPECT_EQ(verdict_of(0.741), Grade::kPass);  // the lowest of the committed runs with AMX
+  EXPECT_EQ(verdict_of(0.60), Grade::kWarn);
+  EXPECT_EQ(verdict_of(0.44), Grade::kFail);
+}
+
 TEST(Check, ADoubtfulMeasurementWarns) {
   Planted box = healthy_cpu();
   for (Ceiling& c : box.ceilings) {
