@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "bench/case_list.hpp"
+#include "bench/passes.hpp"
 #include "bench/run_cpu.hpp"
 #include "bench/turns.hpp"
 #include "kernels/cpu_features.hpp"
@@ -70,7 +71,7 @@ int run(int argc, char** argv, const std::string& operations) {
   bench::Options options;
   std::string suite = "full", device = "all";
   bool list = false, counters = false;
-  int turns = -1;
+  int turns = -1, passes = 0;
   CLI::App app{"Google Benchmark program of the roofline suite. All --benchmark_* flags work.",
                "bench"};
   app.allow_extras();
@@ -78,6 +79,10 @@ int run(int argc, char** argv, const std::string& operations) {
   app.add_option("--device", device, "cpu, gpu or all")
       ->check(CLI::IsMember({"cpu", "gpu", "all"}));
   app.add_option("--turns", turns, "file descriptor of a socket over which samples take turns");
+  app.add_option("--passes", passes,
+                 "samples of each benchmark, one of each after the other, into --benchmark_out; in "
+                 "place of --benchmark_repetitions")
+      ->check(CLI::Range(1, 1000));
   app.add_flag("--counters", counters,
                "GPU: bytes and FLOPs by hardware counters, after each sample");
   app.add_flag("--list", list, "print the benchmarks as JSON and exit");
@@ -135,22 +140,33 @@ int run(int argc, char** argv, const std::string& operations) {
   bench::ProblemCache gpu_cache(static_cast<double>(gpu.memory), bench::gpu_free_bytes);
   if (options.gpu && bench::gpu_fault().empty()) bench::add_gpu_context();
 #endif
-  for (const auto& entry : entries) {
-    if (!entry.missing.empty()) continue;
+  const auto register_all = [&](const bench::Iterations& known) {
+    for (const auto& entry : entries) {
+      const auto found = known.find(entry.name);
+      if (!entry.missing.empty() || (!known.empty() && found == known.end())) continue;
+      const benchmark::IterationCount iterations = known.empty() ? 0 : found->second;
 #ifdef ROOFLINE_HAS_CUDA
-    if (entry.kernel->gpu()) {
-      bench::register_gpu(entry, gpu_cache, gpu, counters);
-      continue;
-    }
+      if (entry.kernel->gpu()) {
+        bench::register_gpu(entry, gpu_cache, gpu, counters, iterations);
+        continue;
+      }
 #endif
-    benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry](benchmark::State& state) {
-      bench::await_turn();
-      bench::run_cpu(state, entry, cache, caches, machine.cpus);
-    })->UseRealTime();
-  }
+      auto* registered =
+          benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry](benchmark::State& state) {
+            bench::run_cpu(state, entry, cache, caches, machine.cpus);
+          })->UseRealTime();
+      if (iterations > 0) registered->Iterations(iterations);
+    }
+  };
   bench::take_turns(turns);
   Reporter reporter;
-  benchmark::RunSpecifiedBenchmarks(&reporter);
+  if (passes > 0) {
+    bench::run_in_passes(passes, reporter, register_all);
+  } else {
+    bench::await_turn();
+    register_all({});
+    benchmark::RunSpecifiedBenchmarks(&reporter);
+  }
   benchmark::Shutdown();
 #ifdef ROOFLINE_HAS_CUDA
   if (gpu_cache.any_wrong()) return 1;

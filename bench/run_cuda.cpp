@@ -19,7 +19,6 @@
 #include "bench/gpu_counters.hpp"
 #include "bench/nvml.hpp"
 #include "bench/part_events.hpp"
-#include "bench/turns.hpp"
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/driver.hpp"
 #include "kernels/cuda/harness.hpp"
@@ -325,13 +324,18 @@ void add_gpu_context() {
   add("cuda_runtime", std::to_string(d.runtime_version));
 }
 
-void register_gpu(const Entry& entry, ProblemCache& cache, const kernels::Caches& gpu, bool count) {
+void register_gpu(const Entry& entry, ProblemCache& cache, const kernels::Caches& gpu, bool count,
+                  benchmark::IterationCount iterations) {
   auto* registered =
       benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry, count](benchmark::State& state) {
-        await_turn();
         run_gpu(state, entry, cache, gpu, count);
       })->UseManualTime();
-  if (const double sample = hold_of(entry.instance).sample; sample > 0) registered->MinTime(sample);
+  const double sample = hold_of(entry.instance).sample;
+  if (iterations > 0) {
+    registered->Iterations(iterations);
+  } else if (sample > 0) {
+    registered->MinTime(sample);
+  }
 }
 
 }  // namespace bench

@@ -7,8 +7,8 @@ namespace bench {
 /// From now on await_turn() waits; `file` is a socket to the one who gives the turns.
 void take_turns(int file);
 
-/// Before every sample: asks for a turn, which ends with the next call, and waits for it. Returns
-/// at once without take_turns().
+/// Before every pass over all benchmarks: asks for a turn, which ends with the next call, and waits
+/// for it. Returns at once without take_turns().
 void await_turn();
 
 }  // namespace bench

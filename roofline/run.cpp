@@ -318,14 +318,15 @@ class Runner {
   /// The command that measures a unit into `file`.
   Command command_of(const Unit& unit, const fs::path& file, bool turns) const {
     const double asked = static_cast<double>(unit.names.size()) * repetitions_ * sample_s_;
-    std::vector<std::string> arguments = {unit.program.string(),
-                                          "--benchmark_filter=" + exact_filter(program_names(unit)),
-                                          fmt::format("--benchmark_repetitions={}", repetitions_),
-                                          "--benchmark_min_time=" + seconds_text(sample_s_),
-                                          "--benchmark_enable_random_interleaving=true",
-                                          "--benchmark_report_aggregates_only=false",
-                                          "--benchmark_out=" + file.string(),
-                                          "--benchmark_out_format=json"};
+    std::vector<std::string> arguments = {
+        unit.program.string(),
+        "--benchmark_filter=" + exact_filter(program_names(unit)),
+        fmt::format("--{}={}", unit.own ? "benchmark_repetitions" : "passes", repetitions_),
+        "--benchmark_min_time=" + seconds_text(sample_s_),
+        "--benchmark_enable_random_interleaving=true",
+        "--benchmark_report_aggregates_only=false",
+        "--benchmark_out=" + file.string(),
+        "--benchmark_out_format=json"};
     if (!unit.own) {
       arguments.push_back(std::string("--suite=") + (folder_.settings().full ? "full" : "quick"));
       arguments.push_back("--device=" + device_);
@@ -342,7 +343,6 @@ class Runner {
             .timeout_s = options_.timeout_s > 0
                              ? options_.timeout_s
                              : process_timeout(folder_.settings().full, asked) + 3 * expected,
-            .turns = static_cast<int>(unit.names.size()),
             .own = unit.own};
   }
 

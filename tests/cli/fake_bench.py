@@ -194,7 +194,7 @@ def main():
             rows.append(error_row(item, "out of memory (device or page-locked)"))
         elif mode != "silent":
             slow = 100 if mode == "low" or mode == "lowonce" and count(item) <= 1 else 1
-            for repetition in range(int(flag("benchmark_repetitions", "1"))):
+            for repetition in range(int(flag("passes", "1"))):
                 made = row(item, repetition)
                 made["real_time"] *= slow
                 if "shared:" in os.environ.get("FAKE_FAULTS", ""):

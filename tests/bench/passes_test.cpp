@@ -1,0 +1,80 @@
+// Passes over all benchmarks: order, iterations and the file of Google Benchmark's JSON.
+#include "bench/passes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace bench {
+namespace {
+
+/// Rows of `passes` passes over two benchmarks that work and one that says why it does not.
+nlohmann::json rows_of(int passes) {
+  const auto path = std::filesystem::temp_directory_path() / "roofline_passes_test.json";
+  const std::string out = "--benchmark_out=" + path.string();
+  std::vector<std::string> words = {"passes_test", out, "--benchmark_min_time=0.005",
+                                    "--benchmark_filter=^(a|b|wrong)"};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data());
+  const auto add = [](const char* name, const Iterations& known, auto work) {
+    const auto found = known.find(name);
+    if (!known.empty() && found == known.end()) return;
+    auto* registered = benchmark::RegisterBenchmark(name, work);
+    if (!known.empty()) registered->Iterations(found->second);
+  };
+  const auto sleeps = [](benchmark::State& state) {
+    for (auto _ : state) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    state.counters["flops"] = 1;
+  };
+  std::ostringstream shown;
+  benchmark::ConsoleReporter display(benchmark::ConsoleReporter::OO_None);
+  display.SetOutputStream(&shown);
+  display.SetErrorStream(&shown);
+  run_in_passes(passes, display, [&](const Iterations& known) {
+    add("a", known, sleeps);
+    add("b", known, sleeps);
+    add("wrong", known, [](benchmark::State& state) { state.SkipWithError("not here"); });
+    add("other", known, sleeps);
+  });
+  benchmark::ClearRegisteredBenchmarks();
+  std::ifstream file(path);
+  const auto rows = nlohmann::json::parse(file).at("benchmarks");
+  std::filesystem::remove(path);
+  return rows;
+}
+
+TEST(Passes, EachHasEveryBenchmarkOnceWithTheSameIterations) {
+  const auto rows = rows_of(3);
+  ASSERT_EQ(rows.size(), 7u);  // what gave no result is not asked again
+  std::map<std::string, std::set<double>> iterations;
+  for (const auto& row : rows) {
+    if (row.at("name") == "wrong") {
+      EXPECT_EQ(row.at("error_message"), "not here");
+      continue;
+    }
+    EXPECT_EQ(row.at("flops"), 1.0);
+    iterations[row.at("name")].insert(row.at("iterations").get<double>());
+  }
+  ASSERT_EQ(iterations.size(), 2u) << "names differ, or the filter was forgotten";
+  EXPECT_EQ(iterations.at("a").size(), 1u);
+  EXPECT_GT(*iterations.at("a").begin(), 1);
+  for (const std::size_t first : {3u, 5u}) {
+    EXPECT_NE(rows[first].at("name"), rows[first + 1].at("name")) << "pass from row " << first;
+  }
+}
+
+TEST(Passes, OneIsAsGoogleBenchmarksOwn) { EXPECT_EQ(rows_of(1).size(), 3u); }
+
+}  // namespace
+}  // namespace bench
