@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <tuple>
 #include <vector>
@@ -44,16 +45,53 @@ const Access& access_of(const Case& c) {
 
 constexpr float kScalar = 3.0f;
 
-/// Values repeat, to be made in no time, but for the first of every kGrain.
+/// What arrays hold: numbers in [1, 2) of 20 bits, so that a triad is exact whether it rounds once
+/// or twice. One of a table and one of its block added up: no two blocks repeat, or a read that
+/// left out the same lines of both would have the same bits, and no two arrays are equal, or a copy
+/// that did nothing would be right. An add costs as much as copying the table (gigabytes are
+/// filled); a hash for every number would not.
 constexpr std::int64_t kPeriod = 2048;
-float pattern(std::int64_t i) { return static_cast<float>(i % 37 + 1); }
+constexpr std::array<std::uint32_t, kPeriod> kOfPlace = [] {
+  std::array<std::uint32_t, kPeriod> table{};
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::uint32_t>(hash(1, i));
+  return table;
+}();
 
-/// Fills p[0 .. n) and tells threads and grains apart.
-void fill(float* p, std::int64_t n, int thread) {
-  for (std::int64_t i = 0; i < std::min(n, kPeriod); ++i) p[i] = pattern(i);
-  for (std::int64_t i = kPeriod; i < n; i += kPeriod)
-    std::copy_n(p, std::min(n - i, kPeriod), p + i);
-  for (std::int64_t i = 0; i < n; i += kGrain) p[i] = static_cast<float>(i / kGrain + thread);
+class Values {
+ public:
+  /// Of one array of a thread's part.
+  Values(int thread, std::int64_t part, int array)
+      : seed_((static_cast<std::uint64_t>(thread) << 32 | static_cast<std::uint64_t>(part)) << 2 |
+              static_cast<std::uint64_t>(array)) {}
+
+  /// The summand of the block that begins at i, a multiple of kPeriod.
+  std::uint32_t of_block(std::int64_t i) const {
+    return static_cast<std::uint32_t>(hash(seed_, static_cast<std::uint64_t>(i)));
+  }
+  static std::uint32_t bits(std::int64_t place, std::uint32_t of_block) {
+    constexpr std::uint32_t kOne = 0x3f800000, kFraction = 0x7ffff8;
+    return ((kOfPlace[place] + of_block) & kFraction) | kOne;
+  }
+  static float at(std::int64_t place, std::uint32_t of_block) {
+    return std::bit_cast<float>(bits(place, of_block));
+  }
+
+ private:
+  std::uint64_t seed_;
+};
+
+/// Calls `block(begin, count)` for the blocks of n numbers.
+template <class Block>
+void for_each_block(std::int64_t n, Block block) {
+  for (std::int64_t begin = 0; begin < n; begin += kPeriod)
+    block(begin, std::min(n - begin, kPeriod));
+}
+
+void fill(float* p, std::int64_t n, const Values& values) {
+  for_each_block(n, [&](std::int64_t begin, std::int64_t count) {
+    const std::uint32_t of_block = values.of_block(begin);
+    for (std::int64_t i = 0; i < count; ++i) p[begin + i] = Values::at(i, of_block);
+  });
 }
 
 /// What one thread reads and writes, first touched by it.
@@ -137,7 +175,11 @@ class Stream final : public Problem {
 #pragma omp parallel num_threads(case_.threads)
       {
         const int t = omp_get_thread_num();
-        for (int array = 0; array < access_.arrays; ++array) fill(at(t, part, array), n_, t);
+        for (int array = 0; array < access_.arrays; ++array)
+          if (float* const p = at(t, part, array); array > 0 || reads())
+            fill(p, n_, Values(t, part, array));
+          else
+            std::fill_n(p, n_, std::numeric_limits<float>::quiet_NaN());
         seen_[t].bits = 0;
       }
       if (parts_ == 1)
@@ -150,7 +192,7 @@ class Stream final : public Problem {
         const int t = omp_get_thread_num();
         wrong += mismatches(t, part);
         bits ^= seen_[t].bits;
-        if (access_.name[0] == 'r') bits ^= bits_of(t, part);
+        if (reads()) bits ^= bits_of(t, part);
       }
       wrong += bits != 0;
     }
@@ -183,6 +225,7 @@ class Stream final : public Problem {
   double bytes() const {
     return static_cast<double>(n_) * sizeof(float) * access_.arrays * case_.threads;
   }
+  bool reads() const { return access_.name[0] == 'r'; }
   double flops() const {
     return access_.name[0] == 't' ? 2.0 * static_cast<double>(n_) * case_.threads : 0;
   }
@@ -192,7 +235,7 @@ class Stream final : public Problem {
     if (block.touched >= bytes) return;
     if (case_.threads == 1) provide(block.memory.get() + block.touched, bytes - block.touched);
     fill(reinterpret_cast<float*>(block.memory.get() + block.touched),
-         static_cast<std::int64_t>((bytes - block.touched) / sizeof(float)), t);
+         static_cast<std::int64_t>((bytes - block.touched) / sizeof(float)), Values(t, 0, 0));
     block.touched = bytes;
   }
   /// One part of every thread's `calls` times, `part_of(thread, call)`, by whichever threads are
@@ -214,25 +257,44 @@ class Stream final : public Problem {
     }
   }
 
+  /// What a thread's part was filled with, under exclusive or.
   std::uint32_t bits_of(int t, std::int64_t part) const {
     std::uint32_t all = 0;
-    const float* a = at(t, part, 0);
-    for (std::int64_t i = 0; i < n_; ++i) all ^= std::bit_cast<std::uint32_t>(a[i]);
+    const Values values(t, part, 0);
+    for_each_block(n_, [&](std::int64_t begin, std::int64_t count) {
+      const std::uint32_t of_block = values.of_block(begin);
+      for (std::int64_t i = 0; i < count; ++i) all ^= Values::bits(i, of_block);
+    });
     return all;
   }
 
-  /// Values that were not written as they should have been.
+  /// Values that were not written as they should have been: by what the inputs were filled with,
+  /// not by what they hold now, which a copy in the wrong direction changes.
   std::int64_t mismatches(int t, std::int64_t part) const {
-    const float *a = at(t, part, 0), *b = at(t, part, 1), *c = at(t, part, 2);
-    const char kind = access_.name[0];
-    std::int64_t wrong = 0;
-    if (kind == 'w') {
-      for (std::int64_t i = 0; i < n_; ++i) wrong += a[i] != kScalar;
-    } else if (kind == 'c') {
-      for (std::int64_t i = 0; i < n_; ++i) wrong += a[i] != b[i];
-    } else if (kind == 't') {
-      for (std::int64_t i = 0; i < n_; ++i) wrong += a[i] != b[i] + kScalar * c[i];
+    switch (access_.name[0]) {
+      case 'w':
+        return differing(t, part, [](float, float) { return kScalar; });
+      case 'c':
+        return differing(t, part, [](float b, float) { return b; });
+      case 't':
+        return differing(t, part, [](float b, float c) { return b + kScalar * c; });
+      default:
+        return 0;
     }
+  }
+  /// `expected(b, c)` of the values of the second and the third array.
+  template <class Expected>
+  std::int64_t differing(int t, std::int64_t part, Expected expected) const {
+    const float* const a = at(t, part, 0);
+    const Values second(t, part, 1), third(t, part, 2);
+    std::int64_t wrong = 0;
+    for_each_block(n_, [&](std::int64_t begin, std::int64_t count) {
+      const std::uint32_t b = second.of_block(begin), c = third.of_block(begin);
+      std::int32_t in_block = 0;
+      for (std::int64_t i = 0; i < count; ++i)
+        in_block += a[begin + i] != expected(Values::at(i, b), Values::at(i, c));
+      wrong += in_block;
+    });
     return wrong;
   }
 

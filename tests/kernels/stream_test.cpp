@@ -129,6 +129,68 @@ TEST(StreamSet, IsOnlyForKernelsThatTakeItsSize) {
   EXPECT_TRUE(operation_of(info).supports(info, writes(1 << 20)));
 }
 
+void copy_nothing(float*, const float*, std::int64_t, std::int64_t) {}
+void copy_half(float* a, const float* b, std::int64_t n, std::int64_t) { std::copy_n(b, n / 2, a); }
+void copy_back(float* a, const float* b, std::int64_t n, std::int64_t) {
+  std::copy_n(a, n, const_cast<float*>(b));
+}
+void copy_from_before(float* a, const float* b, std::int64_t n, std::int64_t) {
+  std::copy_n(b, n - 1, a + 1);
+  a[0] = b[0];
+}
+void write_nothing(float*, float, std::int64_t, std::int64_t) {}
+void triad_nothing(float*, const float*, const float*, float, std::int64_t, std::int64_t) {}
+void triad_swapped(float* a, const float* b, const float* c, float s, std::int64_t n,
+                   std::int64_t) {
+  for (std::int64_t i = 0; i < n; ++i) a[i] = c[i] + s * b[i];
+}
+void triad_of_one(float* a, const float* b, const float*, float s, std::int64_t n, std::int64_t) {
+  for (std::int64_t i = 0; i < n; ++i) a[i] = b[i] + s * b[i];
+}
+std::uint32_t bits_of_none(const float*, std::int64_t, std::int64_t) { return 0; }
+/// One line of sixteen, as far as pairs of 2048 numbers go.
+std::uint32_t bits_of_some_lines(const float* a, std::int64_t n, std::int64_t) {
+  std::uint32_t bits = 0;
+  for (std::int64_t i = 0; i < n; ++i)
+    if (i >= n / 4096 * 4096 || i % 256 < 16) bits ^= std::bit_cast<std::uint32_t>(a[i]);
+  return bits;
+}
+/// As many loads as asked for.
+std::uint32_t bits_of_a_half_for_the_other(const float* a, std::int64_t n, std::int64_t) {
+  std::uint32_t bits = 0;
+  for (std::int64_t i = 0; i < n; ++i) bits ^= std::bit_cast<std::uint32_t>(a[i % (n / 2)]);
+  return bits;
+}
+
+TEST(StreamVerify, CatchesWhatWasNotDone) {
+  struct Wrong {
+    const char* name;
+    const char* access;
+    Kernel kernel;
+  };
+  const Wrong all[] = {
+      {"read nothing", "read", {.read = bits_of_none}},
+      {"read some lines", "read", {.read = bits_of_some_lines}},
+      {"read a half twice", "read", {.read = bits_of_a_half_for_the_other}},
+      {"write nothing", "write", {.write = write_nothing}},
+      {"copy nothing", "copy", {.copy = copy_nothing}},
+      {"copy half", "copy_nt", {.copy_nt = copy_half}},
+      {"copy back", "copy", {.copy = copy_back}},
+      {"copy one off", "copy", {.copy = copy_from_before}},
+      {"triad of nothing", "triad_nt", {.triad_nt = triad_nothing}},
+      {"triad swapped", "triad", {.triad = triad_swapped}},
+      {"triad of one array", "triad", {.triad = triad_of_one}},
+  };
+  for (const Wrong& wrong : all)
+    for (const std::int64_t size : {std::int64_t{98304}, 9 * kPart})
+      for (const int threads : {1, 2, 3}) {
+        Case c = writes(size);
+        c.keys[0].second = wrong.access;
+        c.threads = threads;
+        EXPECT_NE(bind(wrong.kernel, c)->verify(), "") << wrong.name << " " << size;
+      }
+}
+
 /// Exactly as long as the array, so that AddressSanitizer sees loads beyond it.
 TEST(StreamRead, OfSeveralPassesGivesTheBitsOfOne) {
   for (const KernelInfo& info : all_kernels()) {
