@@ -126,6 +126,7 @@ extern const Kernel amx_split = {.exec_unit = Amx::kUnit,
                                              .tiles = tiles},
                                  .bf16_s8_roof = "bf16",
                                  .bf16_s8_rounding = kUnitRounding,
-                                 .max_m = kFewRows / 2};
+                                 .max_m = kFewRows / 2,
+                                 .max_k = kMaxKS8};
 
 }  // namespace kernels::matmul

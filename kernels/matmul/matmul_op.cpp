@@ -70,9 +70,9 @@ struct Inputs {
     const Shape& s = r.shape;
     const Data data = r.data;
     x = Buffer<X>(s.batch * s.m * s.k, threads,
-                  [=](std::int64_t i) { return input_value<X>(data, 1, i); });
+                  [=](std::int64_t i) { return input_value<X, Z>(data, 1, i); });
     y.emplace_back(s.batch * s.k * s.n, threads,
-                   [=](std::int64_t i) { return input_value<Y>(data, 2, i); });
+                   [=](std::int64_t i) { return input_value<Y, Z>(data, 2, i); });
     for (std::int64_t i = 1; i < slots; ++i)
       y.emplace_back(y[0].size(), threads, [p = y[0].data()](std::int64_t j) { return p[j]; });
     if (element_bytes<X, Y, Z>().scale > 0)

@@ -15,19 +15,39 @@ namespace kernels::matmul {
 
 /// Values for the inputs, seeded by position. `kReal`: magnitudes in [0.5, 1) with random signs, so
 /// that rounding is at work and yet a single missing product (at least 1/4) stands out of it.
-/// `kIntegers`: nonzero whole numbers up to 4 in magnitude (int8 weights: up to 127, unsigned
-/// bytes: 64 to 255), whose sums are exact in fp32 in every order, so that a right kernel equals
-/// the oracle to the bit.
+/// `kIntegers`: nonzero whole numbers up to 4 in magnitude, whose sums are exact in fp32 in every
+/// order, so that a right kernel equals the oracle to the bit.
 enum class Data { kReal, kIntegers };
 
+/// Bytes for integer sums, which are exact whatever their sizes: all there are but 0, whose product
+/// nobody would miss. The ends come as often as anything, as tricks with absolute values fail only
+/// there: -128 has no negative, and two products of it are beyond 16 bits.
 template <class T>
+T whole_byte(std::uint64_t h) {
+  constexpr int kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
+  switch (h % 8) {
+    case 0:
+      return static_cast<T>(kLow == 0 ? 1 : kLow);
+    case 1:
+      return static_cast<T>(kHigh);
+    case 2:
+      return static_cast<T>(h >> 63 && kLow < 0 ? -1 : 1);
+    default:
+      const int value = kLow + static_cast<int>((h >> 8) % (kHigh - kLow + 1));
+      return static_cast<T>(value == 0 ? 2 : value);
+  }
+}
+
+/// Weights that have a scale: of 64 to 128, so that with it a missing product stands out like one
+/// of reals.
+template <class T, class Z>
 T input_value(Data data, std::uint64_t seed, std::uint64_t i) {
   const std::uint64_t h = hash(seed, i);
-  if constexpr (std::is_same_v<T, std::int8_t>) {
+  if constexpr (std::is_integral_v<Z>) {
+    return whole_byte<T>(h);
+  } else if constexpr (std::is_same_v<T, std::int8_t>) {
     const int magnitude = 64 + static_cast<int>(h % 64);
-    return static_cast<std::int8_t>(h >> 63 ? -magnitude : magnitude);
-  } else if constexpr (std::is_same_v<T, std::uint8_t>) {
-    return static_cast<std::uint8_t>(64 + h % 192);
+    return static_cast<std::int8_t>(h >> 63 ? magnitude == 127 ? -128 : -magnitude : magnitude);
   } else {
     const float magnitude = data == Data::kIntegers ? static_cast<float>(1 + h % 4)
                                                     : 0.5f + static_cast<float>(h >> 41) * 0x1p-24f;

@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "kernels/buffer.hpp"
 #include "kernels/registry.hpp"
 
 namespace kernels::matmul {
@@ -205,6 +208,135 @@ TEST(MatmulOracle, IsExactForInt8BeyondTheFullCheck) {
   const Kernel wrong{.exec_unit = "scalar", .s8_s32 = {.run = drops_an_int8_product}};
   EXPECT_NE(verdict(wrong, make("s8", "300", "700", "1100")), "");
   EXPECT_EQ(verdict(blocked, make("s8", "300", "700", "1100")), "");
+}
+
+/// What is often taken for an int8 product: unsigned bytes times signed ones added in pairs into 16
+/// bits (vpmaddubsw), |x| times y with the sign of x (vpsignb).
+void adds_pairs_in_16_bits(const Plan& plan, const std::int8_t* x, const std::int8_t* y,
+                           const float*, std::int32_t* z) {
+  const Shape& s = plan.shape;
+  const auto product = [&](std::int64_t i, std::int64_t j, std::int64_t k) {
+    if (k >= s.k) return 0;
+    const int a = x[i * s.k + k], b = y[k * s.n + j];
+    return std::abs(a) * static_cast<std::int8_t>(a < 0 ? -b : a > 0 ? b : 0);
+  };
+  for (std::int64_t i = 0; i < s.m; ++i)
+    for (std::int64_t j = 0; j < s.n; ++j) {
+      std::int32_t sum = 0;
+      for (std::int64_t k = 0; k < s.k; k += 2)
+        sum += std::clamp(product(i, j, k) + product(i, j, k + 1), -32768, 32767);
+      z[i * s.n + j] = sum;
+    }
+}
+
+TEST(MatmulOracle, CatchesBytesThatHaveNoNegative) {
+  const Kernel wrong{.exec_unit = "scalar", .s8_s32 = {.run = adds_pairs_in_16_bits}};
+  const KernelInfo info{"matmul", "wrong", Need::none, Threads::any, "", &wrong};
+  int cases = 0, accepted = 0;
+  for (const Case& c : operation.test_cases()) {
+    if (c.dtype != "s8" || !operation.supports(info, c)) continue;
+    ++cases;
+    accepted += verdict(wrong, c).empty();
+  }
+  EXPECT_GT(cases, 50);
+  EXPECT_LT(accepted, cases / 10) << "of " << cases;  // products of a few numbers may have none
+}
+
+/// Calls `check(z)` for every way that a variant does x . y.
+template <class X, class Z, class Check>
+void each_product(const Routine<X, std::int8_t, Z>& routine, Plan plan, const std::vector<X>& x,
+                  const std::vector<std::int8_t>& y, const std::vector<float>& scales,
+                  Check check) {
+  const auto none = [](std::int64_t) { return std::byte{0}; };
+  const std::int64_t needs = routine.workspace_bytes ? routine.workspace_bytes(plan) : 0;
+  Buffer<std::byte> workspace(needs + 4096, 1, none);
+  plan.workspace = workspace.data();
+  const float* const columns = scales.empty() ? nullptr : scales.data();
+  std::vector<Z> z(plan.shape.m * plan.shape.n);
+  if (routine.run != nullptr) {
+    routine.run(plan, x.data(), y.data(), columns, z.data());
+    check(z);
+  }
+  if (routine.run_packed == nullptr) return;
+  std::fill(z.begin(), z.end(), Z{});
+  Buffer<std::byte> packed(routine.packed_bytes(plan), 1, none);
+  routine.pack(plan, y.data(), columns, packed.data());
+  routine.run_packed(plan, x.data(), packed.data(), columns, z.data());
+  check(z);
+}
+
+std::vector<const KernelInfo*> own_kernels() {
+  std::vector<const KernelInfo*> list;
+  for (const auto& kernel : all_kernels())
+    if (kernel.op == "matmul" && !kernel.gpu() && !kernel.library() &&
+        missing(kernel.needs).empty())
+      list.push_back(&kernel);
+  return list;
+}
+
+bool offered(const KernelInfo& info, const char* dtype, const Shape& s) {
+  Case c = make(dtype, std::to_string(s.m).c_str(), std::to_string(s.n).c_str(),
+                std::to_string(s.k).c_str());
+  if (operation.supports(info, c)) return true;
+  c.keys.emplace_back("pack", "pre");
+  return operation.supports(info, c);
+}
+
+/// All of x and all of y the same.
+template <class X>
+void expect_exact(const Routine<X, std::int8_t, std::int32_t> Kernel::*routine, const char* dtype,
+                  const Shape& shape, X x_value, std::int8_t y_value) {
+  const std::vector<X> x(shape.m * shape.k, x_value);
+  const std::vector<std::int8_t> y(shape.k * shape.n, y_value);
+  const auto expected = static_cast<std::int32_t>(shape.k * x_value * y_value);
+  for (const auto* info : own_kernels()) {
+    if (!offered(*info, dtype, shape)) continue;
+    for (const int threads : {1, 3})
+      each_product(static_cast<const Kernel*>(info->table)->*routine,
+                   {.shape = shape, .threads = threads, .caches = kCaches}, x, y, {},
+                   [&](const std::vector<std::int32_t>& z) {
+                     for (const std::int32_t sum : z)
+                       ASSERT_EQ(sum, expected)
+                           << info->variant << " " << dtype << " K " << shape.k << " of "
+                           << int{x_value} << " and " << int{y_value};
+                   });
+  }
+}
+
+TEST(MatmulInt8, IsExactAtTheEndsOfItsRange) {
+  for (const auto& [x, y] : {std::pair{-128, -128}, {127, -128}, {-128, 127}, {127, 127}})
+    for (const Shape& s : {Shape{17, 33, 1001}, {3, 32, kMaxKS8}})
+      expect_exact<std::int8_t>(&Kernel::s8_s32, "s8", s, static_cast<std::int8_t>(x),
+                                static_cast<std::int8_t>(y));
+  for (const int y : {-128, 127})
+    for (const Shape& s : {Shape{17, 33, 1001}, {3, 32, kMaxKU8}})
+      expect_exact<std::uint8_t>(&Kernel::u8_s8, "u8xs8", s, 255, static_cast<std::int8_t>(y));
+}
+
+TEST(MatmulInt8, OfSplitActivationsIsNotOfferedWhereItsSumsOverflow) {
+  // 1.015625: 65 units of 1/64, of which a split into bytes has the most in each.
+  constexpr float kX = 1.015625f;
+  for (const std::int64_t k : {kMaxKS8, kMaxKS8 + 1}) {
+    const Shape s{1, 32, k};
+    const std::vector<bf16> x(k, bf16(kX));
+    const std::vector<std::int8_t> y(k * s.n, -128);
+    for (const auto* info : own_kernels()) {
+      if (!offered(*info, "bf16xs8", s)) continue;
+      const double expected = -128.0 * kX * static_cast<double>(k);
+      each_product(static_cast<const Kernel*>(info->table)->bf16_s8,
+                   {.shape = s, .threads = 1, .caches = kCaches}, x, y,
+                   std::vector<float>(s.n, 1.0f), [&](const std::vector<float>& z) {
+                     for (const float sum : z)
+                       ASSERT_NEAR(sum, expected, 1e-3 * -expected) << info->variant << " " << k;
+                   });
+    }
+  }
+  for (const auto& info : all_kernels()) {  // on machines without AMX, too
+    if (info.op != "matmul") continue;
+    if (info.variant == "amx_split" || info.variant == "avx512_vnni_split_skinny") {
+      EXPECT_FALSE(offered(info, "bf16xs8", {1, 32, kMaxKS8 + 1})) << info.variant;
+    }
+  }
 }
 
 std::string complaint(const Case& c) {
