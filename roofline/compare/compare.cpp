@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "roofline/check/facts.hpp"
@@ -87,6 +88,18 @@ void collect(const std::vector<Run>& a, const std::vector<Run>& b, Figures figur
   }
 }
 
+constexpr std::string_view kThreads = "threads:";
+
+/// At the name's end; 0 if it does not tell.
+int threads_of(const std::string& name) {
+  const std::size_t at = name.rfind(kThreads);
+  return at == std::string::npos ? 0 : std::atoi(name.c_str() + at + kThreads.size());
+}
+
+json name_of(const Run& run) {
+  return run.machine.is_object() ? run.machine.value("name", json()) : json();
+}
+
 /// What changes by itself, from one minute to the next.
 bool passing(const std::string& field) {
   constexpr std::string_view kPassing[] = {"/memory/free_bytes",
@@ -131,7 +144,33 @@ Limits limits_for(const std::vector<Run>& a, const std::vector<Run>& b) {
   const bool is_virtual = shared(a.front()) || shared(b.front());
   return {known.limit("family_error"), known.limit("minimum_effect"),
           known.limit(is_virtual ? "spread_virtual" : "spread"),
-          known.limit(is_virtual ? "whole_spread_virtual" : "whole_spread")};
+          known.limit(is_virtual ? "whole_spread_virtual" : "whole_spread"),
+          name_of(a.front()) == name_of(b.front())};
+}
+
+int most_threads(const std::vector<Run>& runs) {
+  int most = 0;
+  for (const Run& run : runs) {
+    for (const auto& [name, figure] : run.ceilings) most = std::max(most, threads_of(name));
+    for (const auto& [name, figure] : run.benchmarks) most = std::max(most, threads_of(name));
+  }
+  return most;
+}
+
+/// All cores of one machine go with all of the other, however many each has.
+void name_all_cores(std::vector<Run>& runs, int all) {
+  const auto renamed = [all](const std::map<std::string, Figure>& figures) {
+    std::map<std::string, Figure> out;
+    for (const auto& [name, figure] : figures) {
+      const std::string start = name.substr(0, name.rfind(kThreads));
+      out[threads_of(name) == all ? fmt::format("{}{}all", start, kThreads) : name] = figure;
+    }
+    return out;
+  };
+  for (Run& run : runs) {
+    run.ceilings = renamed(run.ceilings);
+    run.benchmarks = renamed(run.benchmarks);
+  }
 }
 
 }  // namespace
@@ -143,14 +182,18 @@ bool Comparison::any_below(double ratio) const {
   });
 }
 
-Comparison compare(const std::string& name_a, const std::vector<Run>& a, const std::string& name_b,
-                   const std::vector<Run>& b) {
+Comparison compare(const std::string& name_a, std::vector<Run> a, const std::string& name_b,
+                   std::vector<Run> b) {
   Comparison out;
   out.a = name_a;
   out.b = name_b;
   out.runs_a = a.size();
   out.runs_b = b.size();
   out.limits = limits_for(a, b);
+  if (const int all_a = most_threads(a), all_b = most_threads(b); all_a != all_b) {
+    name_all_cores(a, all_a);
+    name_all_cores(b, all_b);
+  }
   std::vector<Quantity> quantities;
   collect(a, b, &Run::ceilings, "ceiling", out, quantities);
   collect(a, b, &Run::benchmarks, "benchmark", out, quantities);

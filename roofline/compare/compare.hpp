@@ -38,9 +38,10 @@ struct Comparison {
   bool any_below(double ratio) const;
 };
 
-/// Throws BadInput if the sides have nothing in common.
-Comparison compare(const std::string& name_a, const std::vector<Run>& a, const std::string& name_b,
-                   const std::vector<Run>& b);
+/// What ran on all cores of each side is compared under the name threads:all where their numbers
+/// differ. Throws BadInput if the sides have nothing in common.
+Comparison compare(const std::string& name_a, std::vector<Run> a, const std::string& name_b,
+                   std::vector<Run> b);
 
 std::string text_of(const Comparison& comparison);
 nlohmann::json json_of(const Comparison& comparison);

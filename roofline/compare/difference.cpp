@@ -137,7 +137,8 @@ Outcome by_ranks(const std::vector<Quantity>& quantities, const Limits& limits) 
     else
       all.push_back({quantity.a, quantity.b});
   }
-  const std::vector<double> effects = run_effects(all);
+  std::vector<double> effects = run_effects(all);
+  if (!limits.alike) std::fill(effects.begin(), effects.end(), 0);
   const auto split = effects.begin() + static_cast<std::ptrdiff_t>(quantities.front().a.size());
   const std::vector<double> whole_a(effects.begin(), split), whole_b(split, effects.end());
   std::vector<double> p;
@@ -148,7 +149,7 @@ Outcome by_ranks(const std::vector<Quantity>& quantities, const Limits& limits) 
     out.each.push_back({shift(known(quantity.a), known(quantity.b)), shift(a, b)});
   }
   double whole_p = kUnknown;
-  if (quantities.size() >= kEnoughForCommon) {
+  if (limits.alike && quantities.size() >= kEnoughForCommon) {
     out.whole.ratio = shift(whole_a, whole_b);
     whole_p = mann_whitney_p(whole_a, whole_b);
   }
@@ -164,7 +165,7 @@ Outcome by_spread(const std::vector<Quantity>& quantities, const Limits& limits)
   Outcome out;
   std::vector<double> logs, distances, p;
   for (const Quantity& quantity : quantities) logs.push_back(mean(quantity.b) - mean(quantity.a));
-  const bool many = quantities.size() >= kEnoughForSpread;
+  const bool many = limits.alike && quantities.size() >= kEnoughForSpread;
   const double common = many ? median(logs) : 0;
   for (const double log : logs) distances.push_back(std::abs(log - common));
   out.method = many ? Method::kSpreadOfAll : Method::kSpreadByHost;

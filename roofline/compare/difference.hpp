@@ -61,6 +61,9 @@ struct Limits {
   double minimum_effect = 0.03;     ///< of a ratio, as a share
   double host_spread = 0.20;        ///< of log ratios of one quantity, for want of others
   double host_whole_spread = 0.15;  ///< of what all have in common
+  /// Whether most quantities can be expected to be the same on both sides: two machines of
+  /// different kinds have neither a spread of all nor anything in common that is not a difference.
+  bool alike = true;
 };
 
 /// All quantities must have as many values a side as there are runs, at least one.

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -233,6 +234,29 @@ TEST(Compare, RatiosAreOfSpeedAndOnlyLastingChangesAreShown) {
   ASSERT_EQ(result.changes.size(), 1u);
   EXPECT_EQ(result.changes[0].field, "state/governor");
   EXPECT_EQ(result.changes[0].b, "powersave");
+}
+
+TEST(Compare, OtherMachinesHaveNoCommonSpread) {
+  // Twenty rows at 0.4 to 0.5 of the other machine's speed, which no spread of their own explains.
+  compare::Run a = run_of(1, ""), b = run_of(1, "");
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = fmt::format("cpu dot/n:{}", i);
+    a.benchmarks[name + "/threads:2"] = {1, 1, true, "s", 0.01};
+    b.benchmarks[name + "/threads:4"] = {2 + 0.025 * i, 2, true, "s", 0.01};
+    a.benchmarks[name + "/threads:1"] = b.benchmarks[name + "/threads:1"] = {1, 1, true, "s", 0.01};
+  }
+  b.machine["name"] = "other-box";
+  const Comparison result = compare("a", {a}, "b", {b});
+  EXPECT_EQ(result.outcome.method, Method::kSpreadByHost);
+  EXPECT_EQ(result.only_a + result.only_b, 0u) << "all cores of one go with all of the other";
+  int slower = 0;
+  for (const Entry& entry : result.entries) {
+    const bool all = entry.name.ends_with("/threads:all");
+    EXPECT_EQ(entry.difference.real, all) << entry.name;
+    slower += all;
+  }
+  EXPECT_EQ(slower, 20);
+  EXPECT_TRUE(result.any_below(0.95));
 }
 
 TEST(Compare, StarsWhatHadTooFewQuietSamples) {
