@@ -356,6 +356,9 @@ class Reader {
       parts_.push_back(std::move(parts));
     } else {
       Benchmark& first = data_.benchmarks[found->second];
+      if (first.source != source) {
+        row.fail(fmt::format("is in {} too: two files may not measure the same", first.source));
+      }
       const auto differ = [](double a, double b) {
         return std::abs(a - b) > 1e-6 * std::max(std::abs(a), std::abs(b));
       };

@@ -383,6 +383,11 @@ std::string Ceiling::id() const {
 
 double Ceiling::value() const { return std::isnan(measured) ? advertised : measured; }
 
+bool is_matrix_unit(std::string_view exec_unit) {
+  constexpr std::string_view kUnits[] = {"tensor", "mxu", "mma", "wgmma", "tcgen05", "amx"};
+  return std::find(std::begin(kUnits), std::end(kUnits), exec_unit) != std::end(kUnits);
+}
+
 bool is_probe(const Benchmark& row) {
   constexpr std::string_view kProbes[] = {"fma_peak", "stream", "chase", "launch", "link"};
   return !row.variant.empty() &&
@@ -533,6 +538,10 @@ std::vector<Ceiling> read_ceilings(const std::filesystem::path& path) {
     Ceiling row;
     row.machine = table.text(i, "machine");
     row.device = table.text(i, "device");
+    if (row.device != "cpu" && row.device != "gpu") {
+      throw BadInput(fmt::format("{}: column 'device': '{}' is neither cpu nor gpu", table.where(i),
+                                 row.device));
+    }
     row.resource = table.text(i, "resource");
     constexpr std::string_view kResources[] = {"compute", "bandwidth", "latency", "link"};
     if (std::find(std::begin(kResources), std::end(kResources), row.resource) ==

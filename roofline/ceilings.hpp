@@ -91,6 +91,9 @@ struct Ceilings {
   std::vector<SweepPoint> sweep;
 };
 
+/// Tensor cores, AMX and the like: what no vector code issues to.
+bool is_matrix_unit(std::string_view exec_unit);
+
 /// A measurement that ceilings are taken from: stream/avx2/f32/…; a user's own `stream/1024` is
 /// none.
 bool is_probe(const Benchmark& row);

@@ -32,6 +32,10 @@ const Ceiling* compute_roof(const Benchmark& row, const std::vector<Ceiling>& ce
   for (const Ceiling& ceiling : ceilings) {
     if (!serves(ceiling, row, "compute") || ceiling.dtype != row.roof_dtype) continue;
     if (!is_roof(ceiling)) continue;
+    // A vector kernel is not to be held against the ridge of a unit that it does not use; of a spec
+    // chip, which has few figures, it is for want of another.
+    const bool other_unit = !row.exec_unit.empty() && !is_matrix_unit(row.exec_unit);
+    if (other_unit && is_matrix_unit(ceiling.exec_unit) && !ceiling.device.empty()) continue;
     if (!best || ceiling.value() > best->value()) best = &ceiling;
     if (ceiling.exec_unit == row.exec_unit && (!own || ceiling.value() > own->value())) {
       own = &ceiling;
@@ -309,7 +313,9 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
       point.times_its_ceiling = t_ceiling / common.time_s;
     }
     if (!compute_known) {
-      point.missing = fmt::format("no {} peak{}", row.roof_dtype, on_threads(row));
+      point.missing =
+          fmt::format("no {} peak{}{}", row.roof_dtype,
+                      row.exec_unit.empty() ? "" : " of " + row.exec_unit, on_threads(row));
     } else if (std::isnan(time.seconds)) {
       point.missing = fmt::format("no reads of {}{}", level, on_threads(row));
     }

@@ -35,8 +35,8 @@ struct Point {
   std::string missing;  ///< of no-roof: which ceiling is unknown, in words
 };
 
-/// Whether it took less than `seconds` beyond its own interval, what the clock is worth and, a ratio
-/// of 1 or more, what the roof behind the seconds is.
+/// Whether it took less than `seconds` beyond its own interval, what the clock is worth and, a
+/// ratio of 1 or more, what the roof behind the seconds is.
 bool is_beyond(const Point& point, double seconds, double uncertainty = 1);
 
 /// One point per benchmark and memory level that its bytes cross; `rows` must outlive the points.
@@ -44,7 +44,7 @@ bool is_beyond(const Point& point, double seconds, double uncertainty = 1);
 ///
 /// The compute roof C is the ceilings row of the same device, roof_dtype, exec_unit and (on a CPU)
 /// threads that is_roof(); where the row's unit is unknown or has no such ceiling, the best unit of
-/// that dtype.
+/// that dtype, of measured ones a vector unit if the row's is one.
 /// The bandwidth roof W of a level is its fastest `read` row with the same threads. A ceiling that
 /// is known only as advertised (a spec chip) serves in place of a measured one.
 ///

@@ -26,9 +26,9 @@ struct Predicted {
   double error() const { return point->time_s / t_lower_s - 1; }
 };
 
-/// Each program that has parts, followed by them, but for one that needs nothing of the main memory.
-/// The main memory alone counts, not the caches: T_upper is the narrower for it. Where a roof is
-/// unknown, so are the bounds.
+/// Each program that has parts, followed by them, but for one that needs nothing of the main
+/// memory. The main memory alone counts, not the caches: T_upper is the narrower for it. Where a
+/// roof is unknown, so are the bounds.
 std::vector<Predicted> predictions(const std::vector<Point>& points);
 
 CsvTable prediction_table(const std::vector<Predicted>& rows, const CeilingContext& context);

@@ -96,6 +96,8 @@ CeilingContext context_of(const machine::Machine& machine, const std::string& gp
       if (const specs::Peak* peak = chip->peak(c.dtype, c.exec_unit)) out.value = peak->advertised;
     } else if (c.resource == "bandwidth" && c.level == "HBM") {
       out.value = chip->bandwidth;
+    } else if (c.resource == "link" && (c.operation == "h2d" || c.operation == "d2h")) {
+      out.value = chip->pcie_one_way();
     }
     if (!std::isnan(out.value)) out.source = chip->source;
     return out;

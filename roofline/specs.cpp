@@ -124,6 +124,13 @@ std::string_view spec_unit(std::string_view exec_unit) {
 
 }  // namespace
 
+double Chip::pcie_one_way() const {
+  for (const Link& link : links) {
+    if (link.kind == "pcie") return link.one_way;
+  }
+  return kUnknown;
+}
+
 const Peak* Chip::peak(std::string_view dtype, std::string_view exec_unit) const {
   const Peak* best = nullptr;
   for (const auto& peak : peaks) {

@@ -53,6 +53,8 @@ struct Chip {
   /// The peak for a dtype on a unit; nullptr if none is advertised. mma, wgmma and tcgen05 are
   /// held against the tensor peak. An empty unit means the fastest one.
   const Peak* peak(std::string_view dtype, std::string_view exec_unit = "") const;
+  /// Of its PCIe link, bytes/s; NaN where none is stated.
+  double pcie_one_way() const;
   /// The dtypes that it has a peak for, without repetition.
   std::vector<std::string> dtypes() const;
 };

@@ -33,11 +33,10 @@ struct PcieLink {
 PcieLink made_for(const Box& box) {
   PcieLink out{box.gpu.number("/pcie_generation_max"), box.gpu.number("/pcie_width_max")};
   if (!box.chip) return out;
-  for (const specs::Link& link : box.chip->links) {
-    if (link.kind != "pcie" || std::isnan(link.one_way)) continue;
-    out.lanes = std::fmax(out.lanes, 16);
-    out.generation = std::fmax(out.generation, generation_for(link.one_way, 16));
-  }
+  const double one_way = box.chip->pcie_one_way();
+  if (std::isnan(one_way)) return out;
+  out.lanes = std::fmax(out.lanes, 16);
+  out.generation = std::fmax(out.generation, generation_for(one_way, 16));
   return out;
 }
 

@@ -47,11 +47,8 @@ void set_advertised(const Box& box, Resource& resource) {
   } else if (c.resource == "bandwidth" && c.level == "HBM") {
     resource.advertised_clock_hz = box.chip->memory_clock_hz;
   } else if (c.resource == "link" && (c.operation == "h2d" || c.operation == "d2h")) {
-    for (const specs::Link& link : box.chip->links) {
-      if (link.kind != "pcie" || std::isnan(link.one_way)) continue;
-      resource.advertised = link.one_way;
-      resource.advertised_source = box.chip->source;
-    }
+    resource.advertised = box.chip->pcie_one_way();  // which older tables do not have
+    if (!std::isnan(resource.advertised)) resource.advertised_source = box.chip->source;
   }
 }
 

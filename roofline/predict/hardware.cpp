@@ -23,11 +23,6 @@ bool is_main_memory(const Ceiling& c) {
          (c.level == "DRAM" || c.level == "HBM");
 }
 
-bool is_matrix_unit(std::string_view unit) {
-  constexpr std::string_view kUnits[] = {"tensor", "mxu", "mma", "wgmma", "tcgen05"};
-  return std::find(std::begin(kUnits), std::end(kUnits), unit) != std::end(kUnits);
-}
-
 /// NaN where machine.json is missing or does not say.
 double memory_of(const fs::path& folder, const std::string& device) {
   const fs::path path = folder / "machine.json";

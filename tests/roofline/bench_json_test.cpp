@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 
+#include "roofline/csv.hpp"
 #include "roofline/error.hpp"
 
 namespace roofline {
@@ -128,6 +130,22 @@ TEST(BenchJson, RowsWithoutCountersAreSkippedBesideOthers) {
   EXPECT_EQ(fault(file(plain)),
             "x.json: benchmarks[0] 'BM_plain/8': no counter 'flops': set it per iteration, "
             "state.counters[\"flops\"] = …");
+}
+
+TEST(BenchJson, OneBenchmarkInTwoFilesIsRefused) {
+  const auto folder = std::filesystem::temp_directory_path() / "roofline_two_files";
+  std::filesystem::create_directories(folder);
+  const std::vector<std::filesystem::path> files = {folder / "a.json", folder / "b.json"};
+  for (const auto& path : files) write_atomically(path, file(row()));
+  try {
+    read_bench_json(files, kCpuF32);
+    ADD_FAILURE();
+  } catch (const BadInput& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find("b.json: benchmarks[0] 'BM_x': is in "), std::string::npos) << what;
+    EXPECT_NE(what.find("a.json too"), std::string::npos) << what;
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(BenchJson, LabelBeatsNameBeatsFlag) {

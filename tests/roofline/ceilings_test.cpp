@@ -246,6 +246,18 @@ TEST(Ceilings, TheoryOfAGpu) {
   EXPECT_DOUBLE_EQ(c.theory(row), 4096 * 16 * 1.5e9);
 }
 
+TEST(Ceilings, AdvertisedOfALinkIsOneWay) {
+  machine::Machine machine;
+  machine.facts["gpu"]["devices"][0] = {{"name", "NVIDIA H100 80GB HBM3"}};
+  Ceiling row;
+  row.device = "gpu";
+  row.resource = "link";
+  row.operation = "h2d";
+  const Advertised advertised = context_of(machine).advertised(row);
+  EXPECT_DOUBLE_EQ(advertised.value, 64e9);
+  EXPECT_FALSE(advertised.source.empty());
+}
+
 TEST(Ceilings, TheoryOfAGpuThatIsNotListedIsItsArchitectures) {
   machine::Machine machine;
   machine.facts["gpu"]["devices"][0] = {{"name", "NVIDIA A10"}, {"compute_capability", "8.6"}};

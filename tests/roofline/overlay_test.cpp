@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace roofline {
@@ -395,6 +396,25 @@ TEST(Overlay, TheMainMemoryMeasuredBesideIsTheRoof) {
   EXPECT_DOUBLE_EQ(points[1].ridge_intensity, 10);
   EXPECT_EQ(points[1].roof, "bandwidth/DRAM/read/simd-avx2/threads:1");
   EXPECT_DOUBLE_EQ(points[2].fraction_of_roof, 0.4);  // another file
+}
+
+TEST(Overlay, AVectorKernelIsNotHeldAgainstAMatrixUnit) {
+  std::vector<Ceiling> both = ceilings();
+  Ceiling tiles = *std::find_if(both.begin(), both.end(),
+                                [](const Ceiling& c) { return c.resource == "compute"; });
+  tiles.exec_unit = "amx";
+  tiles.measured *= 16;
+  both.push_back(tiles);
+  std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e8}}, 16e-3)};
+  rows[0].exec_unit = "simd-baseline";
+  const std::string vector_roof = overlay(rows, ceilings()).at(0).roof;
+  EXPECT_EQ(overlay(rows, both).at(0).roof, vector_roof);
+  rows[0].exec_unit = "";  // a user's own, which does not tell
+  EXPECT_NE(overlay(rows, both).at(0).roof, vector_roof);
+  rows[0].exec_unit = "scalar";
+  const Point none = overlay(rows, {tiles}).at(0);
+  EXPECT_EQ(none.verdict, "no-roof");
+  EXPECT_EQ(none.missing, "no f32 peak of scalar on 1 thread");
 }
 
 TEST(Overlay, ThePeakMeasuredBesideIsTheRoof) {
