@@ -56,6 +56,22 @@ void remove_dead_starts(const fs::path& machine) {
   }
 }
 
+/// Refuses a folder whose samples are elsewhere: its tables would be made anew, of none.
+void check_samples(const fs::path& folder, std::size_t groups_measured) {
+  std::error_code none;
+  const fs::path bench = folder / "bench";
+  if (fs::is_directory(bench, none) && !bench_files(folder).empty()) return;
+  const fs::path packed = folder / "bench.tar.xz";
+  if (fs::exists(packed, none)) {
+    throw BadInput(fmt::format("{0}: its samples are packed: unpack them first: tar -C {1} -xf {0}",
+                               packed.string(), folder.string()));
+  }
+  if (groups_measured > 0) {
+    throw BadInput(
+        fmt::format("{}: the samples of {} groups are gone", bench.string(), groups_measured));
+  }
+}
+
 }  // namespace
 
 RunFolder::RunFolder(fs::path path, RunSettings settings)
@@ -151,6 +167,7 @@ RunFolder RunFolder::resume(const fs::path& path) {
   }
   const json state = parse_json(read_text(state_file), state_file.string());
   RunFolder folder(path, {});
+  std::size_t measured = 0;
   try {
     if (state.at("format").get<int>() != kFormat) {
       throw BadInput(fmt::format("{}: field 'format' is not {}", state_file.string(), kFormat));
@@ -161,6 +178,7 @@ RunFolder RunFolder::resume(const fs::path& path) {
     state.at("gpu").get_to(folder.settings_.gpu);
     state.at("filter").get_to(folder.settings_.filter);
     folder.settings_.own = state.value("own_programs", folder.settings_.own);
+    measured = state.value("groups_measured", measured);
     for (const json& item : state.at("failures")) {
       folder.failures_.push_back({item.at("group").get<std::string>(),
                                   item.at("benchmark").get<std::string>(),
@@ -169,6 +187,7 @@ RunFolder RunFolder::resume(const fs::path& path) {
   } catch (const json::exception& error) {
     throw BadInput(fmt::format("{}: {}", state_file.string(), error.what()));
   }
+  check_samples(path, measured);
   folder.lock();
   for (const fs::path& file : bench_files(path)) folder.done_.insert(file.stem().string());
   return folder;

@@ -482,6 +482,28 @@ TEST_F(RunFolderTest, WhatIsNoResultsFolderIsRefused) {
   }
 }
 
+TEST_F(RunFolderTest, OneWhoseSamplesAreElsewhereIsRefusedAndLeftAsItIs) {
+  fs::path path;
+  {
+    RunFolder folder = RunFolder::create(root_, "box", {}, "{}");
+    path = folder.path();
+    folder.write_state("running", 2);
+    folder.finish_group("one", "{}", {});
+  }
+  fs::remove_all(path / "bench");
+  EXPECT_EQ(fault(path), (path / "bench").string() + ": the samples of 1 groups are gone");
+  const fs::path packed = path / "bench.tar.xz";
+  write_atomically(packed, "x");
+  EXPECT_EQ(fault(path), packed.string() + ": its samples are packed: unpack them first: tar -C " +
+                             path.string() + " -xf " + packed.string());
+  EXPECT_FALSE(fs::exists(path / "bench"));
+  EXPECT_FALSE(fs::exists(path / ".part"));
+  fs::create_directory(path / "bench");
+  EXPECT_NE(fault(path), "");
+  write_atomically(path / "bench" / "one.json", "{}");
+  EXPECT_EQ(fault(path), "");
+}
+
 TEST(Run, ATimeoutIsStated) {
   EXPECT_EQ(process_timeout(false, 0), 60);
   EXPECT_EQ(process_timeout(true, 12), 720);
