@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -30,6 +33,7 @@
 #include "roofline/run_cost.hpp"
 #include "roofline/run_plan.hpp"
 #include "roofline/run_turns.hpp"
+#include "roofline/say.hpp"
 #include "roofline/statistics.hpp"
 #include "roofline/summary.hpp"
 #include "roofline/throttle_words.hpp"
@@ -575,7 +579,7 @@ std::vector<std::string> names_of(const std::vector<fs::path>& programs) {
 /// An error where the GPU was asked for, else a line.
 void leave_gpu_out(const RunSettings& settings, const std::string& words) {
   if (settings.device == "gpu") throw BadInput("--device gpu: " + words);
-  fmt::print(stderr, "GPU left out: {}\n", words);
+  say("GPU left out: {}\n", words);
 }
 
 /// Whether CUDA has a GPU that one of the programs can use.
@@ -597,7 +601,7 @@ std::string usable_device(RunSettings& settings, const machine::Machine& machine
     const GpuChoice choice = choose_gpu(gpu.at("devices"), machine::gpu_uuids(), settings.gpu,
                                         std::getenv("CUDA_VISIBLE_DEVICES"));
     if (choice.fault.empty()) {
-      for (const std::string& note : choice.notes) fmt::print(stderr, "{}\n", note);
+      for (const std::string& note : choice.notes) say("{}\n", note);
       settings.gpu = choice.gpu;
       return settings.device;
     }
@@ -611,8 +615,7 @@ std::string usable_device(RunSettings& settings, const machine::Machine& machine
     if (settings.gpu.starts_with("GPU-")) {
       throw BadInput(fmt::format("--gpu {}: {}: give the GPU's index", settings.gpu, words));
     }
-    fmt::print(stderr, "{}: the GPU is measured without power, throttle reasons and trace\n",
-               words);
+    say("{}: the GPU is measured without power, throttle reasons and trace\n", words);
     return settings.device;
   }
   leave_gpu_out(settings, words);
@@ -623,7 +626,7 @@ void print_skipped(const std::vector<SkippedRow>& skipped) {
   std::map<std::string, std::size_t> reasons;
   for (const SkippedRow& row : skipped) ++reasons[row.reason];
   for (const auto& [reason, count] : reasons) {
-    fmt::print(stderr, "skipped {} benchmark{}: {}\n", count, count == 1 ? "" : "s", reason);
+    say("skipped {} benchmark{}: {}\n", count, count == 1 ? "" : "s", reason);
   }
 }
 
@@ -684,7 +687,7 @@ int run(const RunOptions& options) {
     }
   }
   folder->skipped = plan.skipped;
-  fmt::print(stderr, "results: {}\n", folder->path().string());
+  say("results: {}\n", folder->path().string());
   print_skipped(plan.skipped);
 
   bool complete = false;
@@ -703,37 +706,41 @@ int run(const RunOptions& options) {
 
   const Analysis analysis = analyze_folder(folder->path(), context);
   write_tables(analysis, folder->path(), context);
-  fmt::print("{}\n\n{}\n{}", machine.name, ceilings_summary(analysis.ceilings.rows),
-             kernels_summary(analysis.points));
+  std::string text =
+      fmt::format("{}\n\n{}\n{}", machine.name, ceilings_summary(analysis.ceilings.rows),
+                  kernels_summary(analysis.points));
   const std::string counted = counters_summary(analysis.counted);
-  if (!counted.empty()) fmt::print("\n{}", counted);
+  if (!counted.empty()) text += fmt::format("\n{}", counted);
   const std::string steps = prediction_summary(predictions(analysis.points));
-  if (!steps.empty()) fmt::print("\n{}", steps);
+  if (!steps.empty()) text += fmt::format("\n{}", steps);
   const Effort& effort = settings.full ? kFull : kQuick;
   const std::string wanting = samples_summary(analysis.data.benchmarks, effort.rounds_s);
-  if (!wanting.empty()) fmt::print("\n{}", wanting);
+  if (!wanting.empty()) text += fmt::format("\n{}", wanting);
   const std::string skips = skips_summary(folder->skipped);
-  if (!skips.empty()) fmt::print("\n{}", skips);
+  if (!skips.empty()) text += fmt::format("\n{}", skips);
   if (failed) {
-    fmt::print("\n{} failed:\n", folder->failures().size());
+    text += fmt::format("\n{} failed:\n", folder->failures().size());
     for (const RunFailure& failure : folder->failures()) {
-      fmt::print("  {}: {}\n", failure.benchmark, failure.reason);
+      text += fmt::format("  {}: {}\n", failure.benchmark, failure.reason);
     }
   }
   const auto silent =
       complete ? devices_without_rows(plan, analysis.data.benchmarks) : std::vector<std::string>();
   for (const std::string& name : silent) {
-    fmt::print("\nfailed: not one benchmark on the {} gave a time\n", name);
+    text += fmt::format("\nfailed: not one benchmark on the {} gave a time\n", name);
   }
   if (!silent.empty()) folder->write_state("failed", plan.groups.size());
-  fmt::print("\nresults: {}\n", folder->path().string());
-  std::fflush(stdout);
+  text += fmt::format("\nresults: {}\n", folder->path().string());
+  const bool told =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  const int why = told ? 0 : errno;
   if (!complete) {
-    fmt::print(stderr, "interrupted: go on with --resume {}\n", folder->path().string());
+    say("interrupted: go on with --resume {}\n", folder->path().string());
   }
   if (!analysis.data.benchmarks.empty()) {
-    for (const auto& note : draw({folder->path()}).notes) fmt::print(stderr, "{}\n", note);
+    for (const auto& note : draw({folder->path()}).notes) say("{}\n", note);
   }
+  if (!told) throw BadInput(fmt::format("cannot write to stdout: {}", std::strerror(why)));
   return complete && !failed && silent.empty() ? 0 : 1;
 }
 

@@ -30,7 +30,7 @@ double process_timeout(bool full, double asked_s);
 ///
 /// Returns 0, or 1 if a benchmark failed, a device gave no row at all or the run was interrupted.
 /// Throws BadInput (a folder that cannot be made or is full, no programs, no GPU where one was
-/// asked for, a bad filter).
+/// asked for, a bad filter; a summary that stdout does not take, when all else is done).
 int run(const RunOptions& options);
 
 }  // namespace roofline

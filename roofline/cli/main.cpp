@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "roofline/cli/commands.hpp"
 #include "roofline/error.hpp"
+#include "roofline/say.hpp"
 
 namespace {
 
@@ -25,6 +28,26 @@ void check_subcommands(const CLI::App& app, int argc, char** argv) {
   }
 }
 
+/// What was printed has to arrive: `roofline predict … >file` on a full disk must not look well.
+void check_output() {
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed && std::ferror(stdout) == 0) return;
+  throw roofline::BadInput(
+      fmt::format("cannot write to stdout: {}", std::strerror(errno != 0 ? errno : EIO)));
+}
+
+/// The exit code of the subcommand that is asked for.
+int run_command(CLI::App& app, int argc, char** argv, const int& exit_code) {
+  try {
+    check_subcommands(app, argc, argv);
+    app.parse(argc, argv);
+    return exit_code;
+  } catch (const CLI::Success& done) {  // --help, --version
+    return app.exit(done);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,17 +64,15 @@ int main(int argc, char** argv) {
   roofline::cli::add_run(app, exit_code);
   roofline::cli::add_specs(app, exit_code);
   try {
-    check_subcommands(app, argc, argv);
-    app.parse(argc, argv);
-    return exit_code;
-  } catch (const CLI::Success& done) {  // --help, --version
-    return app.exit(done);
+    const int code = run_command(app, argc, argv, exit_code);
+    check_output();
+    return code;
   } catch (const CLI::ParseError& fault) {
-    fmt::print(stderr, "roofline: {} (see --help)\n", fault.what());
+    roofline::say("roofline: {} (see --help)\n", fault.what());
   } catch (const roofline::BadInput& fault) {
-    fmt::print(stderr, "roofline: {}\n", fault.what());
+    roofline::say("roofline: {}\n", fault.what());
   } catch (const std::exception& fault) {
-    fmt::print(stderr, "roofline: {}\n", fault.what());
+    roofline::say("roofline: {}\n", fault.what());
   }
   return 2;
 }

@@ -260,7 +260,25 @@ check "$folder" "{(r['condition'], r['samples'], r['samples_rejected']) for r in
 check "$folder" "all(round(float(r['measured']) / 1e9 / int(r['threads'])) == {'quiet': 51, 'as-lived': 25}[r['condition']] for r in csv('ceilings.csv') if r['exec_unit'] == 'simd-avx2')"
 check "$folder" "{row['round'] for row in bench if 'avx2' in row['name'] and 'fma' in row['name']} == {0, 1, 2}"
 
-# 9. A probe that met a bad moment is measured again; one that stays below a kernel is said to be.
+# 9. Nobody reads what is said: the run is whole. A summary that is lost is told.
+# deaf NAME EXPECTED_CODE WHAT_TO_DO: the run with its streams as the shell's words say.
+deaf() {
+  local name=$1 expected=$2 code
+  run="$roofline run --bin bin --out out/$name --device cpu --filter ^dot" bash -c "$3"
+  code=$?
+  [ $code -eq "$expected" ] || fail "$name: exit code $code, expected $expected"
+  check out/"$name"/*/*/ "state['status'] == 'complete' and len(csv('roofline.csv')) == 12"
+}
+deaf fullerr 0 '$run >deaf.out 2>/dev/full'
+deaf noerr 0 '$run >deaf.out 2>&-'
+deaf ignoredpipe 0 'trap "" PIPE; $run 2>&1 >deaf.out | head -1 >head.out; exit ${PIPESTATUS[0]}'
+deaf fullout 2 '$run >/dev/full 2>deaf.err'
+[ "$(grep '^roofline: ' deaf.err)" = 'roofline: cannot write to stdout: No space left on device' ] ||
+  { fail 'fullout: not told'; cat deaf.err; }
+"$roofline" specs >/dev/full 2>err.txt
+[ $? -eq 2 ] && [ "$(wc -l <err.txt)" -eq 1 ] || fail "specs on a full disk: $(cat err.txt)"
+
+# 10. A probe that met a bad moment is measured again; one that stays below a kernel is said to be.
 probe=stream/avx2/f32/access:read/size:
 mkdir state
 FAKE_STATE=state FAKE_FAULTS=lowonce:$probe measure again 0
