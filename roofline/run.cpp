@@ -500,7 +500,10 @@ class Runner {
     for (auto& [field, value] : row.items()) {
       if (!value.is_number_float()) continue;
       const double number = value.get<double>();  // counts of bytes and FLOP are whole
-      if (number != std::floor(number)) value = std::stod(fmt::format("{:.6g}", number));
+      if (number != std::floor(number)) {
+        // Not std::stod, which throws on what is near 0; a user's counter may be.
+        value = std::strtod(fmt::format("{:.6g}", number).c_str(), nullptr);
+      }
     }
   }
 

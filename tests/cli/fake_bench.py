@@ -7,6 +7,7 @@ FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a ben
   wrong (error row, exit code 1), skip (error row, exit code 0): the row
   crowded (error row, exit code 0): the row, where other processes take turns with this one
   shared: all samples but the first take twice as long, and their windows say that a core was shared
+  tiny: a counter of 1e-310, which is no normal double
   scatter: the time of every third sample is half as long again, of every other third twice as long
   throttle: two reasons in turns, and none
   clock: the clock falls by a fifth from sample to sample, and rises again
@@ -210,6 +211,8 @@ def main():
                                       "throttle=hardware-thermal;")[repetition % 3]
                 if mode == "clock" and repetition % 2:
                     made["clock_hz"] *= 0.8
+                if mode == "tiny":
+                    made["residual"] = 1.25e-310
                 if mode == "nocounters":
                     del made["flops"]
                 if mode == "nan":

@@ -109,6 +109,8 @@ grep -Fxq 'skipped 4 benchmarks, such as dot/scalar/f32/N:1000/temp:warm/threads
   fail 'skip: not told at the end'
 grep -Fxq 'skipped 4 benchmarks, such as dot/avx512/f32/N:1000/temp:warm/threads:1: this CPU has no AVX-512' skip.out ||
   fail 'skip: the plan'"'"'s skips are not told at the end'
+FAKE_FAULTS='tiny:dot/scalar' measure tiny 0 --filter '^dot'
+check "$folder" "{row['residual'] for row in bench if 'dot/scalar' in row['name']} == {1.25e-310}"
 # What is left out beside a wrong kernel is not wrong.
 cold=f32/N:1000/temp:cold/threads:1
 FAKE_FAULTS="wrong:dot/scalar/$cold,skip:dot/avx2/$cold" measure wrongskip 1 --filter '^dot'
