@@ -278,7 +278,7 @@ class Runner {
   /// One process for each unit; leaves in `units` what the next round shall run.
   bool measure_round(const Group& group, std::vector<Unit>& units, int round) {
     std::vector<Unit> next;
-    const std::size_t together = in_turns(group) ? units.size() : 1;
+    const std::size_t together = started_together(group, units, room_);
     for (std::size_t i = 0; i < units.size(); i += together) {
       const double done = round + static_cast<double>(i) / static_cast<double>(units.size());
       const double part = std::min(1.0, done / rounds_);
@@ -382,8 +382,16 @@ class Runner {
                                      round, units.size() > 1);
       if (!fault.empty()) {
         folder_.check_space();
-        if (unit.names.size() == 1) results_[unit.names.front()].failure = fault;
-        if (unit.names.size() > 1) broken.push_back(unit);
+        if (units.size() == 1 && unit.names.size() == 1) {
+          results_[unit.names.front()].failure = fault;
+        } else {
+          // Without a word, what an out-of-memory killer did would leave no trace.
+          progress_->note(
+              fmt::format("{}, {}: {}: run again {}", group.name,
+                          unit.library.empty() ? unit.program.filename().string() : unit.library,
+                          fault, unit.names.size() > 1 ? "one by one" : "alone"));
+          broken.push_back(unit);
+        }
         continue;
       }
       Unit good = unit, alone = unit;

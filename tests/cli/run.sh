@@ -109,6 +109,22 @@ grep -Fxq 'skipped 4 benchmarks, such as dot/scalar/f32/N:1000/temp:warm/threads
   fail 'skip: not told at the end'
 grep -Fxq 'skipped 4 benchmarks, such as dot/avx512/f32/N:1000/temp:warm/threads:1: this CPU has no AVX-512' skip.out ||
   fail 'skip: the plan'"'"'s skips are not told at the end'
+# A process that was killed once is told of, and its benchmarks are run again: one by one, or a
+# library's alone, where memory lets it take turns with ours (else it was alone at once).
+once=scalar
+python3 -c 'import json, sys; sys.exit(json.load(open(sys.argv[1]))["memory"]["usable_bytes"] < 9e9)' \
+  "${good}machine.json" && once='scalar openblas'
+warm=f32/N:1000/temp:warm/threads:1
+for variant in $once; do
+  mkdir "killed$variant"
+  FAKE_STATE=killed$variant FAKE_FAULTS=killedonce:dot/$variant/$warm measure "once$variant" 0 --filter '^dot'
+  check "$folder" "state['failures'] == [] and 'dot/$variant/$warm' in names"
+  case $variant in
+    scalar) told='bench_dot: killed by SIGKILL: run again one by one' ;;
+    openblas) told='openblas: killed by SIGKILL: run again alone' ;;
+  esac
+  grep -Fxq "dot_f32_N-1000_temp-warm_threads-1, $told" "once$variant.err" || fail "once$variant: not told"
+done
 FAKE_FAULTS='tiny:dot/scalar' measure tiny 0 --filter '^dot'
 check "$folder" "{row['residual'] for row in bench if 'dot/scalar' in row['name']} == {1.25e-310}"
 # What is left out beside a wrong kernel is not wrong.

@@ -166,6 +166,16 @@ TEST(RunPlan, ProcessesTakeTurnsWhereAllOfThemFit) {
   EXPECT_TRUE(fit_together(group, {4e9, {}}));
 }
 
+TEST(RunPlan, WhatABrokenProcessWasSplitIntoStartsTogetherOnlyWhereItFits) {
+  const Group group{"", false, std::vector<Unit>(2)};
+  const std::vector<Unit> split(3);
+  EXPECT_EQ(started_together(group, group.units, {8e9, {}}), 2u);
+  EXPECT_EQ(started_together(group, split, {8e9, {}}), 1u);
+  EXPECT_EQ(started_together(group, split, {12e9, {}}), 3u);
+  // One after the other from the start on: so they stay.
+  EXPECT_EQ(started_together(group, std::vector<Unit>(1), {7e9, {}}), 1u);
+}
+
 TEST(RunPlan, OnAGpuItsOwnMemoryCountsAndOneProcessIsOne) {
   Group group{"", false, std::vector<Unit>(2)};
   for (Unit& unit : group.units) unit.gpu = true;
