@@ -29,6 +29,13 @@ constexpr std::size_t kErrorTail = 2000;
 bool g_interrupted = false;
 int g_guards = 0;
 sigset_t g_old_mask;
+struct sigaction g_old_child, g_old_pipe;
+
+void set_action(int signal, void (*action)(int), struct sigaction* old) {
+  struct sigaction wanted {};
+  wanted.sa_handler = action;
+  ::sigaction(signal, &wanted, old);
+}
 
 sigset_t watched() {
   sigset_t set;
@@ -87,6 +94,7 @@ class Capture {
   ::dup2(err, STDERR_FILENO);
   if (turns == kTurnsFile) ::fcntl(turns, F_SETFD, 0);
   if (turns >= 0) ::dup2(turns, kTurnsFile);
+  ::sigaction(SIGPIPE, &g_old_pipe, nullptr);
   ::sigprocmask(SIG_SETMASK, &g_old_mask, nullptr);
   ::execve(arguments[0], arguments, environment);
   const char* reason = ::strerrordesc_np(errno);
@@ -206,8 +214,8 @@ class Child {
     while (!waits_) {
       int status = 0;
       const double used = out_.seconds + worked_s();
-      if (::waitpid(process_, &status, WNOHANG) != 0) {
-        finish(status);
+      if (const pid_t ended = ::waitpid(process_, &status, WNOHANG); ended != 0) {
+        finish(ended, status);
         break;
       }
       if (used >= command_.timeout_s || g_interrupted) {
@@ -249,14 +257,17 @@ class Child {
   void end() {
     ::kill(-process_, SIGKILL);
     int status = 0;
-    while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+    pid_t ended = -1;
+    while ((ended = ::waitpid(process_, &status, 0)) < 0 && errno == EINTR) {
     }
-    finish(status);
+    finish(ended, status);
   }
 
-  void finish(int status) {
+  /// `ended` is what waitpid() gave: below 0 nobody knows how the process ended.
+  void finish(pid_t ended, int status) {
     gone_ = true;
     ::kill(-process_, SIGKILL);  // whatever it has left behind
+    if (ended < 0) return;
     if (WIFEXITED(status)) out_.exit_code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) out_.signal = WTERMSIG(status);
   }
@@ -285,6 +296,10 @@ SignalGuard::SignalGuard() {
   g_interrupted = false;
   const sigset_t set = watched();
   ::sigprocmask(SIG_BLOCK, &set, &g_old_mask);
+  // Ignored, as a parent may have left it, it would reap children before they can be asked how they
+  // ended.
+  set_action(SIGCHLD, SIG_DFL, &g_old_child);
+  set_action(SIGPIPE, SIG_IGN, &g_old_pipe);  // a reader of our stderr that leaves ends no run
 }
 
 SignalGuard::~SignalGuard() {
@@ -294,6 +309,8 @@ SignalGuard::~SignalGuard() {
   const timespec now{};
   while (::sigtimedwait(&set, nullptr, &now) > 0) {
   }
+  ::sigaction(SIGCHLD, &g_old_child, nullptr);
+  ::sigaction(SIGPIPE, &g_old_pipe, nullptr);
   ::sigprocmask(SIG_SETMASK, &g_old_mask, nullptr);
 }
 
@@ -314,6 +331,7 @@ std::string Outcome::words(double timeout_s) const {
     return fmt::format("killed by {}{}{}", name ? "SIG" : "signal ",
                        name ? name : std::to_string(signal), tail);
   }
+  if (exit_code < 0) return "ended, nobody knows how" + tail;
   return fmt::format("exit code {}{}", exit_code, tail);
 }
 

@@ -9,7 +9,8 @@
 namespace roofline {
 
 /// While one lives, SIGINT and SIGTERM end no more than the child at work: they are taken by
-/// run_in_turns() and interrupted(). Afterwards the old signal mask is back. May be nested.
+/// run_in_turns() and interrupted(). SIGPIPE is ignored: what is said to nobody is lost, no more.
+/// Afterwards the old signal mask and actions are back. May be nested.
 class SignalGuard {
  public:
   SignalGuard();
@@ -30,7 +31,7 @@ struct Command {
 };
 
 struct Outcome {
-  int exit_code = -1;  ///< -1 unless it exited by itself
+  int exit_code = -1;  ///< -1 unless it is known to have exited by itself
   int signal = 0;      ///< the one that ended it
   bool timed_out = false;
   bool interrupted = false;  ///< ended because this process got SIGINT or SIGTERM

@@ -278,7 +278,8 @@ check "$folder" "{(r['condition'], r['samples'], r['samples_rejected']) for r in
 check "$folder" "all(round(float(r['measured']) / 1e9 / int(r['threads'])) == {'quiet': 51, 'as-lived': 25}[r['condition']] for r in csv('ceilings.csv') if r['exec_unit'] == 'simd-avx2')"
 check "$folder" "{row['round'] for row in bench if 'avx2' in row['name'] and 'fma' in row['name']} == {0, 1, 2}"
 
-# 9. Nobody reads what is said: the run is whole. A summary that is lost is told.
+# 9. What the parent leaves it with: nobody who reads what is said, signals ignored. The run is
+# whole; a summary that is lost is told of.
 # deaf NAME EXPECTED_CODE WHAT_TO_DO: the run with its streams as the shell's words say.
 deaf() {
   local name=$1 expected=$2 code
@@ -290,6 +291,9 @@ deaf() {
 deaf fullerr 0 '$run >deaf.out 2>/dev/full'
 deaf noerr 0 '$run >deaf.out 2>&-'
 deaf ignoredpipe 0 'trap "" PIPE; $run 2>&1 >deaf.out | head -1 >head.out; exit ${PIPESTATUS[0]}'
+deaf pipe 0 '$run 2>&1 >deaf.out | head -1 >head.out; exit ${PIPESTATUS[0]}'
+ignoring='import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])'
+ignoring=$ignoring deaf nochild 0 'python3 -c "$ignoring" $run >deaf.out 2>&1'
 deaf fullout 2 '$run >/dev/full 2>deaf.err'
 [ "$(grep '^roofline: ' deaf.err)" = 'roofline: cannot write to stdout: No space left on device' ] ||
   { fail 'fullout: not told'; cat deaf.err; }

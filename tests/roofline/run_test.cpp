@@ -308,6 +308,37 @@ TEST(Process, LeavesOutWhatTheShellSaysOfOpenMP) {
     ::unsetenv(name);
 }
 
+TEST(Process, TellsHowItEndedWhereTheParentIgnoresItsChildren) {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  {
+    SignalGuard guard;
+    const Outcome out = shell("exit 3");
+    EXPECT_EQ(out.words(1), "exit code 3");
+    EXPECT_LT(out.seconds, 5);
+  }
+  EXPECT_EQ(::signal(SIGCHLD, before), SIG_IGN) << "the old action is not back";
+}
+
+TEST(Process, OneThatNobodyCanAskIsNotClean) {
+  SignalGuard guard;
+  ::signal(SIGCHLD, SIG_IGN);
+  const Outcome out = shell("exit 0", 3);
+  EXPECT_FALSE(out.clean());
+  EXPECT_EQ(out.words(3), "ended, nobody knows how");
+}
+
+TEST(Process, AClosedPipeEndsTheProgramThatWritesNotTheRun) {
+  ::signal(SIGPIPE, SIG_DFL);
+  SignalGuard guard;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[0]);
+  EXPECT_EQ(::write(ends[1], "x", 1), -1);
+  ::close(ends[1]);
+  // The program has the action that the shell gave us.
+  EXPECT_EQ(shell("kill -PIPE $$").words(1), "killed by SIGPIPE");
+}
+
 /// A file of this test's own, not there yet.
 fs::path fresh_log() {
   const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
