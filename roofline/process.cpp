@@ -19,6 +19,7 @@
 #include <cstring>
 #include <list>
 #include <system_error>
+#include <utility>
 
 namespace roofline {
 namespace {
@@ -27,6 +28,8 @@ constexpr rlim_t kLargestFile = rlim_t{256} << 20;
 constexpr std::size_t kErrorTail = 2000;
 
 bool g_interrupted = false;
+bool g_heeds_hangup = false;  ///< not under nohup, which ignores it
+bool g_hung_up = false;
 int g_guards = 0;
 sigset_t g_old_mask;
 struct sigaction g_old_child, g_old_pipe;
@@ -41,6 +44,7 @@ sigset_t watched() {
   sigset_t set;
   sigemptyset(&set);
   for (const int s : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&set, s);
+  if (g_heeds_hangup) sigaddset(&set, SIGHUP);
   return set;
 }
 
@@ -50,7 +54,8 @@ void wait_for_signal(double seconds) {
   const auto whole = static_cast<time_t>(seconds);
   const timespec time{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
   const int got = sigtimedwait(&set, nullptr, &time);
-  if (got == SIGINT || got == SIGTERM) g_interrupted = true;
+  if (got == SIGINT || got == SIGTERM || got == SIGHUP) g_interrupted = true;
+  if (got == SIGHUP) g_hung_up = true;
 }
 
 /// An anonymous file: a child's text costs no disk and needs no reader while it runs.
@@ -294,6 +299,9 @@ class Child {
 SignalGuard::SignalGuard() {
   if (g_guards++ > 0) return;
   g_interrupted = false;
+  struct sigaction hangup {};
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  g_heeds_hangup = hangup.sa_handler != SIG_IGN;
   const sigset_t set = watched();
   ::sigprocmask(SIG_BLOCK, &set, &g_old_mask);
   // Ignored, as a parent may have left it, it would reap children before they can be asked how they
@@ -307,17 +315,22 @@ SignalGuard::~SignalGuard() {
   // One that is still pending was meant for the guarded work, not for what comes after it.
   const sigset_t set = watched();
   const timespec now{};
-  while (::sigtimedwait(&set, nullptr, &now) > 0) {
+  for (int got = 0; (got = ::sigtimedwait(&set, nullptr, &now)) > 0;) {
+    if (got == SIGHUP) g_hung_up = true;
   }
   ::sigaction(SIGCHLD, &g_old_child, nullptr);
   ::sigaction(SIGPIPE, &g_old_pipe, nullptr);
+  // The shell and the kernel both tell of a terminal that is gone: the second word must not end
+  // what the first one left to be written.
+  if (std::exchange(g_hung_up, false)) ::signal(SIGHUP, SIG_IGN);
   ::sigprocmask(SIG_SETMASK, &g_old_mask, nullptr);
 }
 
 bool SignalGuard::interrupted() {
   sigset_t pending;
   ::sigpending(&pending);
-  if (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM)) wait_for_signal(0);
+  const bool hangup = g_heeds_hangup && sigismember(&pending, SIGHUP);
+  if (hangup || sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM)) wait_for_signal(0);
   return g_interrupted;
 }
 

@@ -8,16 +8,17 @@
 
 namespace roofline {
 
-/// While one lives, SIGINT and SIGTERM end no more than the child at work: they are taken by
-/// run_in_turns() and interrupted(). SIGPIPE is ignored: what is said to nobody is lost, no more.
-/// Afterwards the old signal mask and actions are back. May be nested.
+/// While one lives, SIGINT, SIGTERM and SIGHUP (unless it was ignored) end no more than the child
+/// at work: they are taken by run_in_turns() and interrupted(). SIGPIPE is ignored: what is said to
+/// nobody is lost, no more. Afterwards the old signal mask and actions are back, but for SIGHUP,
+/// which is ignored once it has come. May be nested.
 class SignalGuard {
  public:
   SignalGuard();
   ~SignalGuard();
   SignalGuard(const SignalGuard&) = delete;
   SignalGuard& operator=(const SignalGuard&) = delete;
-  /// A SIGINT or SIGTERM has come since the guard was set up.
+  /// A SIGINT, SIGTERM or SIGHUP has come since the guard was set up.
   bool interrupted();
 };
 
@@ -34,7 +35,7 @@ struct Outcome {
   int exit_code = -1;  ///< -1 unless it is known to have exited by itself
   int signal = 0;      ///< the one that ended it
   bool timed_out = false;
-  bool interrupted = false;  ///< ended because this process got SIGINT or SIGTERM
+  bool interrupted = false;  ///< ended because this process got such a signal
   double seconds = 0;        ///< of its own work
   std::string output;        ///< stdout, if kept
   std::string error_text;    ///< the end of stderr

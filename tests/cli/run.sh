@@ -181,8 +181,8 @@ for groups in 1 4 9; do
   [ -e "$folder.part" ] && fail "$name: .part is left"
 done
 
-# 4. SIGINT and SIGTERM: what is there is analysed.
-for signal in INT TERM; do
+# 4. SIGINT, SIGTERM and SIGHUP: what is there is analysed.
+for signal in INT TERM HUP; do
   name=sig$signal
   FAKE_SLEEP=0.05 "$roofline" run --bin bin --out out/$name --device cpu >$name.out 2>$name.err &
   pid=$!
@@ -191,6 +191,7 @@ for signal in INT TERM; do
     sleep 0.05
   done
   kill -s $signal $pid
+  [ $signal = HUP ] && { sleep 0.05; kill -s HUP $pid; } # a terminal that is gone is told of twice
   wait $pid
   code=$?
   [ $code -eq 1 ] || fail "$name: exit code $code"

@@ -435,6 +435,23 @@ TEST(Process, AnInterruptEndsTheChildAndIsSeen) {
   EXPECT_TRUE(guard.interrupted());
 }
 
+TEST(Process, AHangupIsAnInterruptUnlessItIsIgnored) {
+  const std::string hangup = "kill -HUP " + std::to_string(::getpid()) + "; sleep 0.2";
+  ::signal(SIGHUP, SIG_IGN);  // nohup
+  {
+    SignalGuard guard;
+    EXPECT_TRUE(shell(hangup).clean());
+    EXPECT_FALSE(guard.interrupted());
+  }
+  ::signal(SIGHUP, SIG_DFL);
+  {
+    SignalGuard guard;
+    EXPECT_TRUE(shell(hangup + "; sleep 60").interrupted);
+  }
+  ::raise(SIGHUP);  // from the shell, after the kernel's
+  ::signal(SIGHUP, SIG_DFL);
+}
+
 TEST(Process, AKilledParentTakesItsChildAlong) {
   const fs::path file = fresh_log();
   const pid_t parent = ::fork();
