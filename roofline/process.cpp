@@ -26,6 +26,7 @@ namespace {
 
 constexpr rlim_t kLargestFile = rlim_t{256} << 20;
 constexpr std::size_t kErrorTail = 2000;
+constexpr double kStopped = 0.5;  // seconds that a wait is late: no busy machine, a stop
 
 bool g_interrupted = false;
 bool g_heeds_hangup = false;  ///< not under nohup, which ignores it
@@ -210,7 +211,10 @@ class Child {
   void let_work(Ticker& ticker) {
     const auto start = Clock::now();
     const double ticked = ticker.spent_s();
-    const auto worked_s = [&] { return seconds_since(start) - (ticker.spent_s() - ticked); };
+    double lost_s = 0;  // while this process was stopped itself, by Ctrl-Z, and could not look
+    const auto worked_s = [&] {
+      return seconds_since(start) - (ticker.spent_s() - ticked) - lost_s;
+    };
     if (waits_) {
       [[maybe_unused]] const ssize_t written = ::send(turns_, "", 1, MSG_NOSIGNAL);
       ::kill(-process_, SIGCONT);
@@ -230,7 +234,13 @@ class Child {
         break;
       }
       ticker.look();
-      wait_for(std::clamp(std::min(ticker.due_s(), command_.timeout_s - used), 0.001, 3600.0));
+      // Short waits, so that a long one can be told from a stop.
+      const double wait_s =
+          std::clamp(std::min(ticker.due_s(), command_.timeout_s - used), 0.001, 1.0);
+      const auto begin = Clock::now();
+      wait_for(wait_s);
+      const double late_s = seconds_since(begin) - wait_s;
+      if (late_s > kStopped) lost_s += late_s;
     }
     out_.seconds += worked_s();
     if (waits_) ::kill(-process_, SIGSTOP);

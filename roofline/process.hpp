@@ -52,11 +52,11 @@ inline constexpr int kTurnsFile = 3;
 /// Starts the commands one after the other, each in its own process group, then lets one at a time
 /// work until it asks for its next turn; the others are stopped meanwhile. One that never asks
 /// works to its end at once, and so does a single command. `tick` is called about once a second; no
-/// command is charged with its time. On timeout the command's whole group is killed, on interrupt
-/// those of all. A child writes at most 256 MB into one file, so that one that prints garbage for
-/// ever ends. Without a SignalGuard around it an interrupt ends this process too. Throws
-/// std::system_error if no process can be made; a program that cannot be started exits with 127.
-/// Outcomes are in the commands' order.
+/// command is charged with its time, nor with that for which this process is stopped. On timeout
+/// the command's whole group is killed, on interrupt those of all. A child writes at most 256 MB
+/// into one file, so that one that prints garbage for ever ends. Without a SignalGuard around it an
+/// interrupt ends this process too. Throws std::system_error if no process can be made; a program
+/// that cannot be started exits with 127. Outcomes are in the commands' order.
 std::vector<Outcome> run_in_turns(const std::vector<Command>& commands,
                                   const std::function<void()>& tick = {});
 

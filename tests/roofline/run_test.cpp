@@ -379,6 +379,18 @@ TEST(Process, ASlowTickIsNotCountedAgainstIt) {
   EXPECT_LT(out.seconds, 4);
 }
 
+TEST(Process, TheTimeForWhichWeAreStoppedIsNotCountedAgainstIt) {
+  const pid_t run = ::fork();  // not the test itself, which a shell may be watching
+  if (run == 0) {
+    SignalGuard guard;
+    const Outcome out = shell("kill -STOP $PPID; sleep 3; kill -CONT $PPID; sleep 0.3", 2);
+    ::_exit(out.clean() && out.seconds < 2 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(run, &status, 0), run);
+  EXPECT_EQ(status, 0);
+}
+
 /// A shell that appends its letter to a file in each of three turns.
 Command in_three_turns(char letter, const fs::path& log, int turns) {
   const std::string script =
