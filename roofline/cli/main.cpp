@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -28,6 +30,13 @@ void check_subcommands(const CLI::App& app, int argc, char** argv) {
   }
 }
 
+/// A file that is opened later must not become the stdin or stderr of a program that we start.
+void open_closed_streams() {
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(file, F_GETFD) < 0) ::open("/dev/null", O_RDWR);  // takes the lowest that is free
+  }
+}
+
 /// What was printed has to arrive: `roofline predict … >file` on a full disk must not look well.
 void check_output() {
   errno = 0;
@@ -51,6 +60,7 @@ int run_command(CLI::App& app, int argc, char** argv, const int& exit_code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_closed_streams();
   CLI::App app{"What this machine's limits are, and how far kernels are from them", "roofline"};
   app.set_version_flag("--version", "roofline " ROOFLINE_VERSION);
   app.require_subcommand(1);

@@ -291,6 +291,9 @@ deaf() {
 }
 deaf fullerr 0 '$run >deaf.out 2>/dev/full'
 deaf noerr 0 '$run >deaf.out 2>&-'
+deaf noout 0 '$run >&- 2>deaf.err'
+deaf noin 0 '$run <&- >deaf.out 2>deaf.err'
+deaf nothing 0 '$run <&- >&- 2>&-'
 deaf ignoredpipe 0 'trap "" PIPE; $run 2>&1 >deaf.out | head -1 >head.out; exit ${PIPESTATUS[0]}'
 deaf pipe 0 '$run 2>&1 >deaf.out | head -1 >head.out; exit ${PIPESTATUS[0]}'
 ignoring='import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])'
