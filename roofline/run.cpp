@@ -33,6 +33,7 @@
 #include "roofline/run_cost.hpp"
 #include "roofline/run_plan.hpp"
 #include "roofline/run_turns.hpp"
+#include "roofline/same_machine.hpp"
 #include "roofline/say.hpp"
 #include "roofline/statistics.hpp"
 #include "roofline/summary.hpp"
@@ -641,6 +642,18 @@ void print_skipped(const std::vector<SkippedRow>& skipped) {
   }
 }
 
+/// One results folder is of one machine.
+void check_machine(const RunFolder& folder, const machine::Machine& machine) {
+  const fs::path file = folder.path() / "machine.json";
+  const json facts = parse_json(read_text(file), file.string());
+  if (!facts.is_object() || !facts.contains("name")) {
+    throw BadInput(fmt::format("{}: no field 'name'", file.string()));
+  }
+  const std::string difference =
+      machine_difference(facts, machine.facts, folder.settings().device != "cpu");
+  if (!difference.empty()) throw BadInput(fmt::format("{}: {}", file.string(), difference));
+}
+
 }  // namespace
 
 double process_timeout(bool full, double asked_s) { return (full ? 600 : 60) + 10 * asked_s; }
@@ -653,7 +666,10 @@ int run(const RunOptions& options) {
   const auto programs = find_programs(options.bin);
   const bool fresh = options.resume.empty();
   std::optional<RunFolder> folder;
-  if (!fresh) folder.emplace(RunFolder::resume(options.resume));
+  if (!fresh) {
+    folder.emplace(RunFolder::resume(options.resume));
+    check_machine(*folder, machine);
+  }
   RunSettings settings = fresh ? options.settings : folder->settings();
   if (fresh) settings.own = names_of(options.own);
   if (settings.own != names_of(options.own)) {
@@ -687,15 +703,6 @@ int run(const RunOptions& options) {
     folder.emplace(
         RunFolder::create(options.out, context.machine_of(device), settings,
                           facts.dump(1, ' ', false, json::error_handler_t::replace) + "\n"));
-  } else {
-    const fs::path file = folder->path() / "machine.json";
-    const json facts = parse_json(read_text(file), file.string());
-    const json name = facts.is_object() ? facts.value("name", json()) : json();
-    if (name != machine.name) {
-      throw BadInput(fmt::format("{}: measured on {}, this machine is {}", file.string(),
-                                 name.is_string() ? name.get<std::string>() : "an unknown one",
-                                 machine.name));
-    }
   }
   folder->skipped = plan.skipped;
   say("results: {}\n", folder->path().string());

@@ -263,7 +263,13 @@ one '^roofline: --resume nowhere: not a results folder' --bin bin --resume nowhe
 one '^roofline: .*--resume' --bin bin --resume "$good" --full
 cp -r "$good" other
 sed -i 's/"name": "[^"]*",/"name": "another-box",/' other/machine.json
-one '^roofline: other/machine.json: measured on another-box, this machine is ' --bin bin --resume other
+one '^roofline: other/machine.json: field name says another-box, this machine has ' --bin bin --resume other
+# The same name, as cloud machines of one type have, is not the same machine.
+rm -r other
+cp -r "$good" other
+sed -i 's/"total_bytes": 33554432/"total_bytes": 67108864/' other/machine.json
+one '^roofline: other/machine.json: field caches says .*, L3 33554432 bytes \(67108864 in all\), this machine has ' \
+  --bin bin --resume other
 sed -i 's/"suite"/"sweet"/' other/run.json
 one '^roofline: other/run.json: ' --bin bin --resume other
 

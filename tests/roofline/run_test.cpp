@@ -17,6 +17,7 @@
 #include "roofline/run_cost.hpp"
 #include "roofline/run_plan.hpp"
 #include "roofline/run_turns.hpp"
+#include "roofline/same_machine.hpp"
 
 namespace roofline {
 namespace {
@@ -572,6 +573,36 @@ TEST_F(RunFolderTest, OneWhoseSamplesAreElsewhereIsRefusedAndLeftAsItIs) {
   EXPECT_NE(fault(path), "");
   write_atomically(path / "bench" / "one.json", "{}");
   EXPECT_EQ(fault(path), "");
+}
+
+TEST(Run, GoesOnWithTheSameMachineOnly) {
+  const nlohmann::json then = nlohmann::json::parse(R"({
+    "name": "box", "cpu": {"model": "A 1", "microarchitecture": "zen3"},
+    "memory": {"bytes": 100000000000},
+    "caches": [{"level": 1, "bytes": 32768, "total_bytes": 65536}],
+    "gpu": {"devices": [{"name": "H100"}]}})");
+  const auto changed = [&](const char* field, const nlohmann::json& value, bool with_gpus = true) {
+    nlohmann::json now = then;
+    now[nlohmann::json::json_pointer(field)] = value;
+    return machine_difference(then, now, with_gpus);
+  };
+  EXPECT_EQ(machine_difference(then, then, true), "");
+  EXPECT_EQ(changed("/name", "b"), "field name says box, this machine has b");
+  EXPECT_EQ(changed("/cpu/model", "A 2"), "field cpu/model says A 1, this machine has A 2");
+  EXPECT_EQ(changed("/cpu/microarchitecture", "zen4"),
+            "field cpu/microarchitecture says zen3, this machine has zen4");
+  EXPECT_EQ(changed("/memory/bytes", 96000000000),
+            "field memory/bytes says 100000000000, this machine has 96000000000");
+  EXPECT_EQ(changed("/memory/bytes", 98000000000), "");  // another kernel
+  EXPECT_EQ(changed("/caches/0/bytes", 49152),
+            "field caches says L1 32768 bytes (65536 in all), this machine has L1 49152 bytes "
+            "(65536 in all)");
+  const auto none = nlohmann::json::array();
+  EXPECT_EQ(changed("/gpu/devices", none),
+            "field gpu/devices says \"H100\", this machine has none");
+  EXPECT_EQ(changed("/gpu/devices", none, false), "");
+  for (const char* field : {"/cpu", "/memory", "/caches", "/gpu"})
+    EXPECT_EQ(changed(field, {}), "");
 }
 
 TEST(Run, ATimeoutIsStated) {
