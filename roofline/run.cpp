@@ -141,7 +141,8 @@ class Runner {
   /// Measures again, within bounds, the ceilings that the results so far cast doubt on. False if it
   /// was interrupted.
   bool measure_doubtful(const Plan& plan) {
-    if (groups_.empty()) return true;  // a finished run is analysed again, not measured again
+    // A finished run is analysed again, not measured again.
+    if (groups_.empty() && folder_.ended()) return true;
     for (int i = 0; i < kAttempts && again_left_s_ > 0; ++i) {
       const Analysis so_far = analyze_folder(folder_.path(), machine_);
       Group group{"", false, units_of(plan, doubtful_probes(so_far))};

@@ -86,6 +86,7 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
       done_(std::move(other.done_)),
       status_(std::move(other.status_)),
       groups_total_(other.groups_total_),
+      ended_(other.ended_),
       lock_(std::exchange(other.lock_, -1)) {}
 
 RunFolder::~RunFolder() {
@@ -179,6 +180,8 @@ RunFolder RunFolder::resume(const fs::path& path) {
     state.at("filter").get_to(folder.settings_.filter);
     folder.settings_.own = state.value("own_programs", folder.settings_.own);
     measured = state.value("groups_measured", measured);
+    const std::string status = state.value("status", "");
+    folder.ended_ = status == "complete" || status == "failed";
     for (const json& item : state.at("failures")) {
       folder.failures_.push_back({item.at("group").get<std::string>(),
                                   item.at("benchmark").get<std::string>(),

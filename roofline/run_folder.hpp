@@ -39,6 +39,8 @@ class RunFolder {
   const RunSettings& settings() const { return settings_; }
   /// Measured and without a failure: not to be done again.
   bool done(const std::string& group) const;
+  /// An earlier run came to its end, in which some benchmarks may have failed.
+  bool ended() const { return ended_; }
   /// For what must not be seen before it is whole; removed by the destructor.
   std::filesystem::path scratch() const { return path_ / ".part"; }
   /// Fails with BadInput now if the disk takes no more.
@@ -67,6 +69,7 @@ class RunFolder {
   std::set<std::string> done_;
   std::string status_ = "running";
   std::size_t groups_total_ = 0;
+  bool ended_ = false;
   int lock_ = -1;
 };
 

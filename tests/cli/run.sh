@@ -327,6 +327,21 @@ before=$(ls "$folder"bench)
 "$roofline" run --bin bin --resume "$folder" >out.txt 2>err.txt || fail 'resume of a run with a doubtful roof'
 [ "$before" = "$(ls "$folder"bench)" ] || fail 'a finished run was measured again for its doubtful roof'
 
+# Interrupted while it measures a ceiling again: --resume does not call it complete before it has.
+FAKE_SLEEP=0.2 FAKE_FAULTS=scatter:fma_peak/scalar "$roofline" run --bin bin --out out/doubting --device cpu \
+  --filter '^fma_peak' >out.txt 2>err.txt &
+pid=$!
+for _ in $(seq 600); do
+  [ "$(ls out/doubting/*/*/bench/*.json 2>/dev/null | wc -l)" -eq 2 ] && break
+  sleep 0.02
+done
+kill -INT $pid
+wait $pid
+folder=$(ls -d out/doubting/*/*/)
+check "$folder" "state['status'] == 'interrupted' and len(files) == 2"
+FAKE_FAULTS=scatter:fma_peak/scalar "$roofline" run --bin bin --resume "$folder" >out.txt 2>err.txt || fail 'resume of a doubt'
+check "$folder" "state['status'] == 'complete' and {row.get('attempt', 0) for row in bench} == {0, 1, 2}"
+
 # Whatever else casts doubt on a ceiling is named, and the ceiling measured twice more. A copy is no
 # kernel's roof, so that each has one reason: L1's low makes L2 faster than L1, L2's has no plateau.
 faults=scatter:fma_peak/scalar,clock:chase

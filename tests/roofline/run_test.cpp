@@ -527,6 +527,20 @@ TEST_F(RunFolderTest, FinishedGroupsAndSettingsSurvive) {
   EXPECT_EQ(folder.failures().size(), 1u);
 }
 
+TEST_F(RunFolderTest, KnowsWhetherAnEarlierRunCameToItsEnd) {
+  for (const char* status : {"running", "interrupted", "failed", "complete"}) {
+    fs::path path;
+    {
+      RunFolder folder = RunFolder::create(root_, "box", {}, "{}");
+      EXPECT_FALSE(folder.ended());
+      path = folder.path();
+      folder.write_state(status, 0);
+    }
+    EXPECT_EQ(RunFolder::resume(path).ended(), *status == 'f' || *status == 'c') << status;
+    fs::remove_all(path);
+  }
+}
+
 TEST_F(RunFolderTest, NeverTheSameFolderTwice) {
   RunFolder one = RunFolder::create(root_, "box", {}, "{}");
   RunFolder two = RunFolder::create(root_, "box", {}, "{}");
