@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -151,7 +152,7 @@ class Runner {
       for (const Benchmark& row : so_far.data.benchmarks) {
         attempt_ = std::max(attempt_, row.attempt + 1);
       }
-      group.name = fmt::format("again-{}", attempt_);
+      group.name = fmt::format("{}{}", kAgain, attempt_);
       const double begin = progress_->elapsed_s();
       sample_s_ = std::clamp(sample_within(again_left_s_, group.benchmarks(), 0, samples()),
                              effort_.shortest_sample_s, effort_.longest_sample_s);
@@ -643,6 +644,21 @@ void print_skipped(const std::vector<SkippedRow>& skipped) {
   }
 }
 
+/// What the plan leaves out, and what was left out before and is not about to be measured: programs
+/// decide some of it themselves.
+std::vector<SkippedRow> all_skipped(const RunFolder& folder, const Plan& plan) {
+  std::vector<SkippedRow> out = plan.skipped;
+  std::set<std::string> other;
+  for (const SkippedRow& row : plan.skipped) other.insert(row.name);
+  for (const Group& group : plan.groups) {
+    if (folder.done(group.name)) continue;
+    for (const Unit& unit : group.units) other.insert(unit.names.begin(), unit.names.end());
+  }
+  std::copy_if(folder.skipped.begin(), folder.skipped.end(), std::back_inserter(out),
+               [&](const SkippedRow& row) { return !other.contains(row.name); });
+  return out;
+}
+
 /// One results folder is of one machine.
 void check_machine(const RunFolder& folder, const machine::Machine& machine) {
   const fs::path file = folder.path() / "machine.json";
@@ -705,7 +721,7 @@ int run(const RunOptions& options) {
         RunFolder::create(options.out, context.machine_of(device), settings,
                           facts.dump(1, ' ', false, json::error_handler_t::replace) + "\n"));
   }
-  folder->skipped = plan.skipped;
+  folder->skipped = all_skipped(*folder, plan);
   say("results: {}\n", folder->path().string());
   print_skipped(plan.skipped);
 

@@ -187,6 +187,10 @@ RunFolder RunFolder::resume(const fs::path& path) {
                                   item.at("benchmark").get<std::string>(),
                                   item.at("reason").get<std::string>()});
     }
+    for (const json& item : state.value("skipped", json::array())) {
+      folder.skipped.push_back(
+          {item.at("benchmark").get<std::string>(), item.at("reason").get<std::string>()});
+    }
   } catch (const json::exception& error) {
     throw BadInput(fmt::format("{}: {}", state_file.string(), error.what()));
   }
@@ -222,6 +226,9 @@ void RunFolder::finish_group(const std::string& group, const std::string& json_t
 void RunFolder::write_state(const std::string& status, std::size_t groups_total) {
   status_ = status;
   groups_total_ = groups_total;
+  const auto measured = std::count_if(done_.begin(), done_.end(), [](const std::string& group) {
+    return !group.starts_with(kAgain);
+  });
   json state = {{"format", kFormat},
                 {"started_utc", started_},
                 {"suite", settings_.full ? "full" : "quick"},
@@ -231,7 +238,7 @@ void RunFolder::write_state(const std::string& status, std::size_t groups_total)
                 {"own_programs", settings_.own},
                 {"status", status},
                 {"groups_total", groups_total},
-                {"groups_measured", done_.size()},
+                {"groups_measured", measured},
                 {"failures", json::array()},
                 {"skipped", json::array()}};
   for (const RunFailure& failure : failures_) {

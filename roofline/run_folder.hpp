@@ -18,6 +18,9 @@ struct RunSettings {
   std::vector<std::string> own;  ///< the user's programs: their names, no paths
 };
 
+/// Groups of ceilings measured again, which are no groups of the plan, begin so.
+inline constexpr std::string_view kAgain = "again-";
+
 struct RunFailure {
   std::string group, benchmark, reason;
 };
@@ -54,7 +57,7 @@ class RunFolder {
   void write_state(const std::string& status, std::size_t groups_total);
 
   const std::vector<RunFailure>& failures() const { return failures_; }
-  std::vector<SkippedRow> skipped;
+  std::vector<SkippedRow> skipped;  ///< of a resumed run: those of the earlier ones
 
  private:
   RunFolder(std::filesystem::path path, RunSettings settings);

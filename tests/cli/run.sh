@@ -109,6 +109,9 @@ grep -Fxq 'skipped 4 benchmarks, such as dot/scalar/f32/N:1000/temp:warm/threads
   fail 'skip: not told at the end'
 grep -Fxq 'skipped 4 benchmarks, such as dot/avx512/f32/N:1000/temp:warm/threads:1: this CPU has no AVX-512' skip.out ||
   fail 'skip: the plan'"'"'s skips are not told at the end'
+before=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["skipped"])' "${folder}run.json")
+"$roofline" run --bin bin --resume "$folder" >out.txt 2>err.txt || fail 'skip: resume'
+check "$folder" "sorted(map(str, state['skipped'])) == sorted(map(str, $before)) and len(state['skipped']) == 8"
 # A process that was killed once is told of, and its benchmarks are run again: one by one, or a
 # library's alone, where memory lets it take turns with ours (else it was alone at once).
 once=scalar
@@ -317,6 +320,7 @@ FAKE_STATE=state FAKE_FAULTS=lowonce:$probe measure again 0
 [ -s "$folder/bench/again-1.json" ] || fail 'again: the roof was not measured again'
 [ -e "$folder/bench/again-2.json" ] && fail 'again: measured again without need'
 check "$folder" "{row['attempt'] for row in bench if 'attempt' in row} == {1}"
+check "$folder" "len(files) == $whole + 1 and state['groups_measured'] == $whole"
 check "$folder" "all(r['verdict'] == 'ok' for r in csv('roofline.csv'))"
 check "$folder" "not any('below-kernel' in r['verdict'] for r in csv('ceilings.csv'))"
 FAKE_FAULTS=low:$probe measure low 0

@@ -541,6 +541,24 @@ TEST_F(RunFolderTest, KnowsWhetherAnEarlierRunCameToItsEnd) {
   }
 }
 
+TEST_F(RunFolderTest, WhatWasSkippedSurvivesAndOnlyPlannedGroupsCount) {
+  fs::path path;
+  {
+    RunFolder folder = RunFolder::create(root_, "box", {}, "{}");
+    path = folder.path();
+    folder.skipped.push_back({"op/x", "not on this machine"});
+    folder.write_state("running", 1);
+    folder.finish_group("one", "{}", {});
+    folder.finish_group("again-1", "{}", {});
+  }
+  const auto state = nlohmann::json::parse(read_text(path / "run.json"));
+  EXPECT_EQ(state.at("groups_measured"), 1);
+  const RunFolder folder = RunFolder::resume(path);
+  ASSERT_EQ(folder.skipped.size(), 1u);
+  EXPECT_EQ(folder.skipped[0].name, "op/x");
+  EXPECT_EQ(folder.skipped[0].reason, "not on this machine");
+}
+
 TEST_F(RunFolderTest, NeverTheSameFolderTwice) {
   RunFolder one = RunFolder::create(root_, "box", {}, "{}");
   RunFolder two = RunFolder::create(root_, "box", {}, "{}");
