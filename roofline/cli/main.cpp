@@ -14,8 +14,12 @@
 
 namespace {
 
-/// Names the word that is no subcommand; CLI11 would only say that one is missing.
+/// Names the word that is no subcommand, or the flag that is none before one; CLI11 would only say
+/// that a subcommand is missing.
 void check_subcommands(const CLI::App& app, int argc, char** argv) {
+  if (argc > 1 && argv[1][0] == '-' && app.get_option_no_throw(argv[1]) == nullptr) {
+    throw roofline::BadInput(fmt::format("unknown option '{}' (see --help)", argv[1]));
+  }
   const CLI::App* at = &app;
   for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
     const auto all = at->get_subcommands([](const CLI::App*) { return true; });

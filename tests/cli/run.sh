@@ -244,7 +244,9 @@ refused "^roofline: --filter 'zebra' matches none of [0-9]+ benchmarks" --device
 refused '^roofline: .*--gpu' --gpu x
 refused '^roofline: .*--device' --device tpu
 refused '^roofline: .*--quick' --quick --full
-refused '^roofline: .*--timeout' --timeout -1
+for seconds in -1 0 x nan; do
+  refused "^roofline: --timeout: '$seconds' is not a number of seconds above 0 \(see --help\)$" --timeout $seconds
+done
 refused '^roofline: .*--nonsense' --nonsense
 "$roofline" machine --json | grep -q '"status": "ok"' || refused '^roofline: --device gpu: ' --device gpu
 FAKE_LIST=garbage refused '^roofline: bench_ceilings --list:1: not JSON' --device cpu
