@@ -33,13 +33,7 @@ bool g_heeds_hangup = false;  ///< not under nohup, which ignores it
 bool g_hung_up = false;
 int g_guards = 0;
 sigset_t g_old_mask;
-struct sigaction g_old_child, g_old_pipe;
-
-void set_action(int signal, void (*action)(int), struct sigaction* old) {
-  struct sigaction wanted {};
-  wanted.sa_handler = action;
-  ::sigaction(signal, &wanted, old);
-}
+struct sigaction g_old_child;
 
 sigset_t watched() {
   sigset_t set;
@@ -100,7 +94,6 @@ class Capture {
   ::dup2(err, STDERR_FILENO);
   if (turns == kTurnsFile) ::fcntl(turns, F_SETFD, 0);
   if (turns >= 0) ::dup2(turns, kTurnsFile);
-  ::sigaction(SIGPIPE, &g_old_pipe, nullptr);
   ::sigprocmask(SIG_SETMASK, &g_old_mask, nullptr);
   ::execve(arguments[0], arguments, environment);
   const char* reason = ::strerrordesc_np(errno);
@@ -316,8 +309,8 @@ SignalGuard::SignalGuard() {
   ::sigprocmask(SIG_BLOCK, &set, &g_old_mask);
   // Ignored, as a parent may have left it, it would reap children before they can be asked how they
   // ended.
-  set_action(SIGCHLD, SIG_DFL, &g_old_child);
-  set_action(SIGPIPE, SIG_IGN, &g_old_pipe);  // a reader of our stderr that leaves ends no run
+  const struct sigaction usual {};
+  ::sigaction(SIGCHLD, &usual, &g_old_child);
 }
 
 SignalGuard::~SignalGuard() {
@@ -329,7 +322,6 @@ SignalGuard::~SignalGuard() {
     if (got == SIGHUP) g_hung_up = true;
   }
   ::sigaction(SIGCHLD, &g_old_child, nullptr);
-  ::sigaction(SIGPIPE, &g_old_pipe, nullptr);
   // The shell and the kernel both tell of a terminal that is gone: the second word must not end
   // what the first one left to be written.
   if (std::exchange(g_hung_up, false)) ::signal(SIGHUP, SIG_IGN);

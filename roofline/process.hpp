@@ -9,9 +9,8 @@
 namespace roofline {
 
 /// While one lives, SIGINT, SIGTERM and SIGHUP (unless it was ignored) end no more than the child
-/// at work: they are taken by run_in_turns() and interrupted(). SIGPIPE is ignored: what is said to
-/// nobody is lost, no more. Afterwards the old signal mask and actions are back, but for SIGHUP,
-/// which is ignored once it has come. May be nested.
+/// at work: they are taken by run_in_turns() and interrupted(). Afterwards the old signal mask and
+/// actions are back, but for SIGHUP, which is ignored once it has come. May be nested.
 class SignalGuard {
  public:
   SignalGuard();

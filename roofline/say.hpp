@@ -9,7 +9,7 @@
 namespace roofline {
 
 /// Where nobody takes it (a full disk, a pipe that is closed) it is lost, and nothing else is:
-/// fmt::print would throw, and end a run of hours.
+/// fmt::print would throw, or SIGPIPE come, and end a run of hours.
 void say_text(std::string_view text);
 
 template <class... Values>
