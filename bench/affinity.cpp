@@ -1,8 +1,11 @@
 #include "bench/affinity.hpp"
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <thread>
+
+#include "kernels/op.hpp"
 
 namespace bench {
 namespace {
@@ -17,9 +20,16 @@ void pin(int cpu) {
 }  // namespace
 
 PinnedTeam::PinnedTeam(int threads, const std::vector<int>& cpus) : threads_(threads) {
-  if (cpus.empty()) return;
+  int given = 0;
 #pragma omp parallel num_threads(threads)
-  pin(cpus[omp_get_thread_num() % cpus.size()]);
+  {
+    if (omp_get_thread_num() == 0) given = omp_get_num_threads();
+    if (!cpus.empty()) pin(cpus[omp_get_thread_num() % cpus.size()]);
+  }
+  if (given != threads) {
+    throw kernels::BadInput(fmt::format(
+        "{} threads are needed, OpenMP gives {} (OMP_THREAD_LIMIT, OMP_DYNAMIC)", threads, given));
+  }
 }
 
 void PinnedTeam::run(const Work& work) const {

@@ -28,6 +28,7 @@ class KeptMask {
 /// so pinned threads are those that a kernel's parallel region of the same size runs on.
 class PinnedTeam {
  public:
+  /// Throws kernels::BadInput if OpenMP gives fewer threads: the others would be waited for.
   PinnedTeam(int threads, const std::vector<int>& cpus);
   /// Work on all of its threads at the same time.
   void run(const Work& work) const;

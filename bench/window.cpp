@@ -85,16 +85,19 @@ double memory_rate(int threads, const Team& team) {
 
 }  // namespace
 
-double waited_for_cpu_s() {
+double waited_for_cpu_s(const std::filesystem::path& tasks) {
   double waited_ns = 0;
+  bool told = false;
   std::error_code fault;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", fault)) {
+  for (const auto& task : std::filesystem::directory_iterator(tasks, fault)) {
     double ran_ns = 0, delay_ns = 0;
-    // A thread may have ended meanwhile; the kernel may have no such file.
-    if (std::ifstream file(task.path() / "schedstat"); file >> ran_ns >> delay_ns)
+    // A thread may have ended meanwhile; the kernel may have no such file of any.
+    if (std::ifstream file(task.path() / "schedstat"); file >> ran_ns >> delay_ns) {
       waited_ns += delay_ns;
+      told = true;
+    }
   }
-  return fault ? kUnknown : 1e-9 * waited_ns;
+  return told ? 1e-9 * waited_ns : kUnknown;
 }
 
 Window observe(int threads, const Team& team, bool memory, const Adds& adds) {

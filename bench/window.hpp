@@ -1,6 +1,7 @@
 // What the cores give in the moment beside a sample, without a look at the sample itself.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 
 #include "bench/affinity.hpp"
@@ -24,8 +25,8 @@ struct Window {
 };
 
 /// Seconds that the process's threads have been ready to run and found their CPU taken, summed over
-/// them; NaN where the kernel does not tell.
-double waited_for_cpu_s();
+/// them; NaN where the kernel does not tell. `tasks` is for tests.
+double waited_for_cpu_s(const std::filesystem::path& tasks = "/proc/self/task");
 
 /// Has work done on all threads of a pinned team at the same time.
 using Team = std::function<void(const Work&)>;

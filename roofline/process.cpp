@@ -19,21 +19,27 @@
 #include <cstring>
 #include <list>
 #include <system_error>
+#include <utility>
 
 namespace roofline {
 namespace {
 
 constexpr rlim_t kLargestFile = rlim_t{256} << 20;
 constexpr std::size_t kErrorTail = 2000;
+constexpr double kStopped = 0.5;  // seconds that a wait is late: no busy machine, a stop
 
 bool g_interrupted = false;
+bool g_heeds_hangup = false;  ///< not under nohup, which ignores it
+bool g_hung_up = false;
 int g_guards = 0;
 sigset_t g_old_mask;
+struct sigaction g_old_child;
 
 sigset_t watched() {
   sigset_t set;
   sigemptyset(&set);
   for (const int s : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&set, s);
+  if (g_heeds_hangup) sigaddset(&set, SIGHUP);
   return set;
 }
 
@@ -43,7 +49,8 @@ void wait_for_signal(double seconds) {
   const auto whole = static_cast<time_t>(seconds);
   const timespec time{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
   const int got = sigtimedwait(&set, nullptr, &time);
-  if (got == SIGINT || got == SIGTERM) g_interrupted = true;
+  if (got == SIGINT || got == SIGTERM || got == SIGHUP) g_interrupted = true;
+  if (got == SIGHUP) g_hung_up = true;
 }
 
 /// An anonymous file: a child's text costs no disk and needs no reader while it runs.
@@ -197,7 +204,10 @@ class Child {
   void let_work(Ticker& ticker) {
     const auto start = Clock::now();
     const double ticked = ticker.spent_s();
-    const auto worked_s = [&] { return seconds_since(start) - (ticker.spent_s() - ticked); };
+    double lost_s = 0;  // while this process was stopped itself, by Ctrl-Z, and could not look
+    const auto worked_s = [&] {
+      return seconds_since(start) - (ticker.spent_s() - ticked) - lost_s;
+    };
     if (waits_) {
       [[maybe_unused]] const ssize_t written = ::send(turns_, "", 1, MSG_NOSIGNAL);
       ::kill(-process_, SIGCONT);
@@ -206,8 +216,8 @@ class Child {
     while (!waits_) {
       int status = 0;
       const double used = out_.seconds + worked_s();
-      if (::waitpid(process_, &status, WNOHANG) != 0) {
-        finish(status);
+      if (const pid_t ended = ::waitpid(process_, &status, WNOHANG); ended != 0) {
+        finish(ended, status);
         break;
       }
       if (used >= command_.timeout_s || g_interrupted) {
@@ -217,7 +227,13 @@ class Child {
         break;
       }
       ticker.look();
-      wait_for(std::clamp(std::min(ticker.due_s(), command_.timeout_s - used), 0.001, 3600.0));
+      // Short waits, so that a long one can be told from a stop.
+      const double wait_s =
+          std::clamp(std::min(ticker.due_s(), command_.timeout_s - used), 0.001, 1.0);
+      const auto begin = Clock::now();
+      wait_for(wait_s);
+      const double late_s = seconds_since(begin) - wait_s;
+      if (late_s > kStopped) lost_s += late_s;
     }
     out_.seconds += worked_s();
     if (waits_) ::kill(-process_, SIGSTOP);
@@ -249,14 +265,17 @@ class Child {
   void end() {
     ::kill(-process_, SIGKILL);
     int status = 0;
-    while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+    pid_t ended = -1;
+    while ((ended = ::waitpid(process_, &status, 0)) < 0 && errno == EINTR) {
     }
-    finish(status);
+    finish(ended, status);
   }
 
-  void finish(int status) {
+  /// `ended` is what waitpid() gave: below 0 nobody knows how the process ended.
+  void finish(pid_t ended, int status) {
     gone_ = true;
     ::kill(-process_, SIGKILL);  // whatever it has left behind
+    if (ended < 0) return;
     if (WIFEXITED(status)) out_.exit_code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) out_.signal = WTERMSIG(status);
   }
@@ -283,8 +302,15 @@ class Child {
 SignalGuard::SignalGuard() {
   if (g_guards++ > 0) return;
   g_interrupted = false;
+  struct sigaction hangup {};
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  g_heeds_hangup = hangup.sa_handler != SIG_IGN;
   const sigset_t set = watched();
   ::sigprocmask(SIG_BLOCK, &set, &g_old_mask);
+  // Ignored, as a parent may have left it, it would reap children before they can be asked how they
+  // ended.
+  const struct sigaction usual {};
+  ::sigaction(SIGCHLD, &usual, &g_old_child);
 }
 
 SignalGuard::~SignalGuard() {
@@ -292,15 +318,21 @@ SignalGuard::~SignalGuard() {
   // One that is still pending was meant for the guarded work, not for what comes after it.
   const sigset_t set = watched();
   const timespec now{};
-  while (::sigtimedwait(&set, nullptr, &now) > 0) {
+  for (int got = 0; (got = ::sigtimedwait(&set, nullptr, &now)) > 0;) {
+    if (got == SIGHUP) g_hung_up = true;
   }
+  ::sigaction(SIGCHLD, &g_old_child, nullptr);
+  // The shell and the kernel both tell of a terminal that is gone: the second word must not end
+  // what the first one left to be written.
+  if (std::exchange(g_hung_up, false)) ::signal(SIGHUP, SIG_IGN);
   ::sigprocmask(SIG_SETMASK, &g_old_mask, nullptr);
 }
 
 bool SignalGuard::interrupted() {
   sigset_t pending;
   ::sigpending(&pending);
-  if (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM)) wait_for_signal(0);
+  const bool hangup = g_heeds_hangup && sigismember(&pending, SIGHUP);
+  if (hangup || sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM)) wait_for_signal(0);
   return g_interrupted;
 }
 
@@ -314,6 +346,7 @@ std::string Outcome::words(double timeout_s) const {
     return fmt::format("killed by {}{}{}", name ? "SIG" : "signal ",
                        name ? name : std::to_string(signal), tail);
   }
+  if (exit_code < 0) return "ended, nobody knows how" + tail;
   return fmt::format("exit code {}{}", exit_code, tail);
 }
 

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "roofline/say.hpp"
 
 namespace roofline {
 
@@ -45,7 +46,7 @@ void Progress::show(std::size_t done, std::size_t total, const std::string& what
   const double left_s = time_left(total_s_, expected_s, elapsed);
   std::string line = fmt::format("[{}/{}] {} left, {}", done, total, clock_text(left_s), what);
   if (!terminal_) {
-    fmt::print(stderr, "{}\n", line);
+    say("{}\n", line);
     return;
   }
   winsize window{};
@@ -53,20 +54,18 @@ void Progress::show(std::size_t done, std::size_t total, const std::string& what
       line.size() >= window.ws_col) {
     line.resize(window.ws_col - 1u);
   }
-  fmt::print(stderr, "\r{:<{}}", line, width_);
-  std::fflush(stderr);
+  say("\r{:<{}}", line, width_);
   width_ = line.size();
 }
 
 void Progress::note(const std::string& line) {
   clear();
-  fmt::print(stderr, "{}\n", line);
+  say("{}\n", line);
 }
 
 void Progress::clear() {
   if (!terminal_ || width_ == 0) return;
-  fmt::print(stderr, "\r{:<{}}\r", "", width_);
-  std::fflush(stderr);
+  say("\r{:<{}}\r", "", width_);
   width_ = 0;
 }
 

@@ -4,8 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -30,6 +34,8 @@
 #include "roofline/run_cost.hpp"
 #include "roofline/run_plan.hpp"
 #include "roofline/run_turns.hpp"
+#include "roofline/same_machine.hpp"
+#include "roofline/say.hpp"
 #include "roofline/statistics.hpp"
 #include "roofline/summary.hpp"
 #include "roofline/throttle_words.hpp"
@@ -136,7 +142,8 @@ class Runner {
   /// Measures again, within bounds, the ceilings that the results so far cast doubt on. False if it
   /// was interrupted.
   bool measure_doubtful(const Plan& plan) {
-    if (groups_.empty()) return true;  // a finished run is analysed again, not measured again
+    // A finished run is analysed again, not measured again.
+    if (groups_.empty() && folder_.ended()) return true;
     for (int i = 0; i < kAttempts && again_left_s_ > 0; ++i) {
       const Analysis so_far = analyze_folder(folder_.path(), machine_);
       Group group{"", false, units_of(plan, doubtful_probes(so_far))};
@@ -145,7 +152,7 @@ class Runner {
       for (const Benchmark& row : so_far.data.benchmarks) {
         attempt_ = std::max(attempt_, row.attempt + 1);
       }
-      group.name = fmt::format("again-{}", attempt_);
+      group.name = fmt::format("{}{}", kAgain, attempt_);
       const double begin = progress_->elapsed_s();
       sample_s_ = std::clamp(sample_within(again_left_s_, group.benchmarks(), 0, samples()),
                              effort_.shortest_sample_s, effort_.longest_sample_s);
@@ -274,7 +281,7 @@ class Runner {
   /// One process for each unit; leaves in `units` what the next round shall run.
   bool measure_round(const Group& group, std::vector<Unit>& units, int round) {
     std::vector<Unit> next;
-    const std::size_t together = in_turns(group) ? units.size() : 1;
+    const std::size_t together = started_together(group, units, room_);
     for (std::size_t i = 0; i < units.size(); i += together) {
       const double done = round + static_cast<double>(i) / static_cast<double>(units.size());
       const double part = std::min(1.0, done / rounds_);
@@ -378,8 +385,16 @@ class Runner {
                                      round, units.size() > 1);
       if (!fault.empty()) {
         folder_.check_space();
-        if (unit.names.size() == 1) results_[unit.names.front()].failure = fault;
-        if (unit.names.size() > 1) broken.push_back(unit);
+        if (units.size() == 1 && unit.names.size() == 1) {
+          results_[unit.names.front()].failure = fault;
+        } else {
+          // Without a word, what an out-of-memory killer did would leave no trace.
+          progress_->note(
+              fmt::format("{}, {}: {}: run again {}", group.name,
+                          unit.library.empty() ? unit.program.filename().string() : unit.library,
+                          fault, unit.names.size() > 1 ? "one by one" : "alone"));
+          broken.push_back(unit);
+        }
         continue;
       }
       Unit good = unit, alone = unit;
@@ -496,7 +511,10 @@ class Runner {
     for (auto& [field, value] : row.items()) {
       if (!value.is_number_float()) continue;
       const double number = value.get<double>();  // counts of bytes and FLOP are whole
-      if (number != std::floor(number)) value = std::stod(fmt::format("{:.6g}", number));
+      if (number != std::floor(number)) {
+        // Not std::stod, which throws on what is near 0; a user's counter may be.
+        value = std::strtod(fmt::format("{:.6g}", number).c_str(), nullptr);
+      }
     }
   }
 
@@ -575,7 +593,7 @@ std::vector<std::string> names_of(const std::vector<fs::path>& programs) {
 /// An error where the GPU was asked for, else a line.
 void leave_gpu_out(const RunSettings& settings, const std::string& words) {
   if (settings.device == "gpu") throw BadInput("--device gpu: " + words);
-  fmt::print(stderr, "GPU left out: {}\n", words);
+  say("GPU left out: {}\n", words);
 }
 
 /// Whether CUDA has a GPU that one of the programs can use.
@@ -597,7 +615,7 @@ std::string usable_device(RunSettings& settings, const machine::Machine& machine
     const GpuChoice choice = choose_gpu(gpu.at("devices"), machine::gpu_uuids(), settings.gpu,
                                         std::getenv("CUDA_VISIBLE_DEVICES"));
     if (choice.fault.empty()) {
-      for (const std::string& note : choice.notes) fmt::print(stderr, "{}\n", note);
+      for (const std::string& note : choice.notes) say("{}\n", note);
       settings.gpu = choice.gpu;
       return settings.device;
     }
@@ -611,8 +629,7 @@ std::string usable_device(RunSettings& settings, const machine::Machine& machine
     if (settings.gpu.starts_with("GPU-")) {
       throw BadInput(fmt::format("--gpu {}: {}: give the GPU's index", settings.gpu, words));
     }
-    fmt::print(stderr, "{}: the GPU is measured without power, throttle reasons and trace\n",
-               words);
+    say("{}: the GPU is measured without power, throttle reasons and trace\n", words);
     return settings.device;
   }
   leave_gpu_out(settings, words);
@@ -623,8 +640,35 @@ void print_skipped(const std::vector<SkippedRow>& skipped) {
   std::map<std::string, std::size_t> reasons;
   for (const SkippedRow& row : skipped) ++reasons[row.reason];
   for (const auto& [reason, count] : reasons) {
-    fmt::print(stderr, "skipped {} benchmark{}: {}\n", count, count == 1 ? "" : "s", reason);
+    say("skipped {} benchmark{}: {}\n", count, count == 1 ? "" : "s", reason);
   }
+}
+
+/// What the plan leaves out, and what was left out before and is not about to be measured: programs
+/// decide some of it themselves.
+std::vector<SkippedRow> all_skipped(const RunFolder& folder, const Plan& plan) {
+  std::vector<SkippedRow> out = plan.skipped;
+  std::set<std::string> other;
+  for (const SkippedRow& row : plan.skipped) other.insert(row.name);
+  for (const Group& group : plan.groups) {
+    if (folder.done(group.name)) continue;
+    for (const Unit& unit : group.units) other.insert(unit.names.begin(), unit.names.end());
+  }
+  std::copy_if(folder.skipped.begin(), folder.skipped.end(), std::back_inserter(out),
+               [&](const SkippedRow& row) { return !other.contains(row.name); });
+  return out;
+}
+
+/// One results folder is of one machine.
+void check_machine(const RunFolder& folder, const machine::Machine& machine) {
+  const fs::path file = folder.path() / "machine.json";
+  const json facts = parse_json(read_text(file), file.string());
+  if (!facts.is_object() || !facts.contains("name")) {
+    throw BadInput(fmt::format("{}: no field 'name'", file.string()));
+  }
+  const std::string difference =
+      machine_difference(facts, machine.facts, folder.settings().device != "cpu");
+  if (!difference.empty()) throw BadInput(fmt::format("{}: {}", file.string(), difference));
 }
 
 }  // namespace
@@ -639,7 +683,10 @@ int run(const RunOptions& options) {
   const auto programs = find_programs(options.bin);
   const bool fresh = options.resume.empty();
   std::optional<RunFolder> folder;
-  if (!fresh) folder.emplace(RunFolder::resume(options.resume));
+  if (!fresh) {
+    folder.emplace(RunFolder::resume(options.resume));
+    check_machine(*folder, machine);
+  }
   RunSettings settings = fresh ? options.settings : folder->settings();
   if (fresh) settings.own = names_of(options.own);
   if (settings.own != names_of(options.own)) {
@@ -673,18 +720,9 @@ int run(const RunOptions& options) {
     folder.emplace(
         RunFolder::create(options.out, context.machine_of(device), settings,
                           facts.dump(1, ' ', false, json::error_handler_t::replace) + "\n"));
-  } else {
-    const fs::path file = folder->path() / "machine.json";
-    const json facts = parse_json(read_text(file), file.string());
-    const json name = facts.is_object() ? facts.value("name", json()) : json();
-    if (name != machine.name) {
-      throw BadInput(fmt::format("{}: measured on {}, this machine is {}", file.string(),
-                                 name.is_string() ? name.get<std::string>() : "an unknown one",
-                                 machine.name));
-    }
   }
-  folder->skipped = plan.skipped;
-  fmt::print(stderr, "results: {}\n", folder->path().string());
+  folder->skipped = all_skipped(*folder, plan);
+  say("results: {}\n", folder->path().string());
   print_skipped(plan.skipped);
 
   bool complete = false;
@@ -703,37 +741,41 @@ int run(const RunOptions& options) {
 
   const Analysis analysis = analyze_folder(folder->path(), context);
   write_tables(analysis, folder->path(), context);
-  fmt::print("{}\n\n{}\n{}", machine.name, ceilings_summary(analysis.ceilings.rows),
-             kernels_summary(analysis.points));
+  std::string text =
+      fmt::format("{}\n\n{}\n{}", machine.name, ceilings_summary(analysis.ceilings.rows),
+                  kernels_summary(analysis.points));
   const std::string counted = counters_summary(analysis.counted);
-  if (!counted.empty()) fmt::print("\n{}", counted);
+  if (!counted.empty()) text += fmt::format("\n{}", counted);
   const std::string steps = prediction_summary(predictions(analysis.points));
-  if (!steps.empty()) fmt::print("\n{}", steps);
+  if (!steps.empty()) text += fmt::format("\n{}", steps);
   const Effort& effort = settings.full ? kFull : kQuick;
   const std::string wanting = samples_summary(analysis.data.benchmarks, effort.rounds_s);
-  if (!wanting.empty()) fmt::print("\n{}", wanting);
+  if (!wanting.empty()) text += fmt::format("\n{}", wanting);
   const std::string skips = skips_summary(folder->skipped);
-  if (!skips.empty()) fmt::print("\n{}", skips);
+  if (!skips.empty()) text += fmt::format("\n{}", skips);
   if (failed) {
-    fmt::print("\n{} failed:\n", folder->failures().size());
+    text += fmt::format("\n{} failed:\n", folder->failures().size());
     for (const RunFailure& failure : folder->failures()) {
-      fmt::print("  {}: {}\n", failure.benchmark, failure.reason);
+      text += fmt::format("  {}: {}\n", failure.benchmark, failure.reason);
     }
   }
   const auto silent =
       complete ? devices_without_rows(plan, analysis.data.benchmarks) : std::vector<std::string>();
   for (const std::string& name : silent) {
-    fmt::print("\nfailed: not one benchmark on the {} gave a time\n", name);
+    text += fmt::format("\nfailed: not one benchmark on the {} gave a time\n", name);
   }
   if (!silent.empty()) folder->write_state("failed", plan.groups.size());
-  fmt::print("\nresults: {}\n", folder->path().string());
-  std::fflush(stdout);
+  text += fmt::format("\nresults: {}\n", folder->path().string());
+  const bool told =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  const int why = told ? 0 : errno;
   if (!complete) {
-    fmt::print(stderr, "interrupted: go on with --resume {}\n", folder->path().string());
+    say("interrupted: go on with --resume {}\n", folder->path().string());
   }
   if (!analysis.data.benchmarks.empty()) {
-    for (const auto& note : draw({folder->path()}).notes) fmt::print(stderr, "{}\n", note);
+    for (const auto& note : draw({folder->path()}).notes) say("{}\n", note);
   }
+  if (!told) throw BadInput(fmt::format("cannot write to stdout: {}", std::strerror(why)));
   return complete && !failed && silent.empty() ? 0 : 1;
 }
 

@@ -26,11 +26,11 @@ double process_timeout(bool full, double asked_s);
 /// process for our variants and one per library. A group's file appears when it is whole. A process
 /// that crashes, hangs or prints garbage is tried again one benchmark at a time; what fails alone
 /// is noted in run.json and the others go on. Ends with the CSVs, the pictures and the summary on
-/// stdout, also after SIGINT or SIGTERM.
+/// stdout, also after SIGINT, SIGTERM or SIGHUP.
 ///
 /// Returns 0, or 1 if a benchmark failed, a device gave no row at all or the run was interrupted.
 /// Throws BadInput (a folder that cannot be made or is full, no programs, no GPU where one was
-/// asked for, a bad filter).
+/// asked for, a bad filter; a summary that stdout does not take, when all else is done).
 int run(const RunOptions& options);
 
 }  // namespace roofline

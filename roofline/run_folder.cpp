@@ -56,6 +56,22 @@ void remove_dead_starts(const fs::path& machine) {
   }
 }
 
+/// Refuses a folder whose samples are elsewhere: its tables would be made anew, of none.
+void check_samples(const fs::path& folder, std::size_t groups_measured) {
+  std::error_code none;
+  const fs::path bench = folder / "bench";
+  if (fs::is_directory(bench, none) && !bench_files(folder).empty()) return;
+  const fs::path packed = folder / "bench.tar.xz";
+  if (fs::exists(packed, none)) {
+    throw BadInput(fmt::format("{0}: its samples are packed: unpack them first: tar -C {1} -xf {0}",
+                               packed.string(), folder.string()));
+  }
+  if (groups_measured > 0) {
+    throw BadInput(
+        fmt::format("{}: the samples of {} groups are gone", bench.string(), groups_measured));
+  }
+}
+
 }  // namespace
 
 RunFolder::RunFolder(fs::path path, RunSettings settings)
@@ -70,6 +86,7 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
       done_(std::move(other.done_)),
       status_(std::move(other.status_)),
       groups_total_(other.groups_total_),
+      ended_(other.ended_),
       lock_(std::exchange(other.lock_, -1)) {}
 
 RunFolder::~RunFolder() {
@@ -151,6 +168,7 @@ RunFolder RunFolder::resume(const fs::path& path) {
   }
   const json state = parse_json(read_text(state_file), state_file.string());
   RunFolder folder(path, {});
+  std::size_t measured = 0;
   try {
     if (state.at("format").get<int>() != kFormat) {
       throw BadInput(fmt::format("{}: field 'format' is not {}", state_file.string(), kFormat));
@@ -161,14 +179,22 @@ RunFolder RunFolder::resume(const fs::path& path) {
     state.at("gpu").get_to(folder.settings_.gpu);
     state.at("filter").get_to(folder.settings_.filter);
     folder.settings_.own = state.value("own_programs", folder.settings_.own);
+    measured = state.value("groups_measured", measured);
+    const std::string status = state.value("status", "");
+    folder.ended_ = status == "complete" || status == "failed";
     for (const json& item : state.at("failures")) {
       folder.failures_.push_back({item.at("group").get<std::string>(),
                                   item.at("benchmark").get<std::string>(),
                                   item.at("reason").get<std::string>()});
     }
+    for (const json& item : state.value("skipped", json::array())) {
+      folder.skipped.push_back(
+          {item.at("benchmark").get<std::string>(), item.at("reason").get<std::string>()});
+    }
   } catch (const json::exception& error) {
     throw BadInput(fmt::format("{}: {}", state_file.string(), error.what()));
   }
+  check_samples(path, measured);
   folder.lock();
   for (const fs::path& file : bench_files(path)) folder.done_.insert(file.stem().string());
   return folder;
@@ -200,6 +226,9 @@ void RunFolder::finish_group(const std::string& group, const std::string& json_t
 void RunFolder::write_state(const std::string& status, std::size_t groups_total) {
   status_ = status;
   groups_total_ = groups_total;
+  const auto measured = std::count_if(done_.begin(), done_.end(), [](const std::string& group) {
+    return !group.starts_with(kAgain);
+  });
   json state = {{"format", kFormat},
                 {"started_utc", started_},
                 {"suite", settings_.full ? "full" : "quick"},
@@ -209,7 +238,7 @@ void RunFolder::write_state(const std::string& status, std::size_t groups_total)
                 {"own_programs", settings_.own},
                 {"status", status},
                 {"groups_total", groups_total},
-                {"groups_measured", done_.size()},
+                {"groups_measured", measured},
                 {"failures", json::array()},
                 {"skipped", json::array()}};
   for (const RunFailure& failure : failures_) {

@@ -18,6 +18,9 @@ struct RunSettings {
   std::vector<std::string> own;  ///< the user's programs: their names, no paths
 };
 
+/// Groups of ceilings measured again, which are no groups of the plan, begin so.
+inline constexpr std::string_view kAgain = "again-";
+
 struct RunFailure {
   std::string group, benchmark, reason;
 };
@@ -39,6 +42,8 @@ class RunFolder {
   const RunSettings& settings() const { return settings_; }
   /// Measured and without a failure: not to be done again.
   bool done(const std::string& group) const;
+  /// An earlier run came to its end, in which some benchmarks may have failed.
+  bool ended() const { return ended_; }
   /// For what must not be seen before it is whole; removed by the destructor.
   std::filesystem::path scratch() const { return path_ / ".part"; }
   /// Fails with BadInput now if the disk takes no more.
@@ -52,7 +57,7 @@ class RunFolder {
   void write_state(const std::string& status, std::size_t groups_total);
 
   const std::vector<RunFailure>& failures() const { return failures_; }
-  std::vector<SkippedRow> skipped;
+  std::vector<SkippedRow> skipped;  ///< of a resumed run: those of the earlier ones
 
  private:
   RunFolder(std::filesystem::path path, RunSettings settings);
@@ -67,6 +72,7 @@ class RunFolder {
   std::set<std::string> done_;
   std::string status_ = "running";
   std::size_t groups_total_ = 0;
+  bool ended_ = false;
   int lock_ = -1;
 };
 

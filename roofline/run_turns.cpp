@@ -21,4 +21,9 @@ bool fit_together(const Group& group, const Room& room) {
   return gpu_holds && room.memory_bytes >= each * on_host;
 }
 
+std::size_t started_together(const Group& group, const std::vector<Unit>& units, const Room& room) {
+  if (!fit_together(group, room)) return 1;
+  return fit_together({group.name, group.large, units}, room) ? units.size() : 1;
+}
+
 }  // namespace roofline

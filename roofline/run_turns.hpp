@@ -1,6 +1,9 @@
 // Whether the processes of a comparison can take turns, or run one after the other.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "roofline/machine/gpu.hpp"
 #include "roofline/run_plan.hpp"
 
@@ -16,5 +19,9 @@ struct Room {
 /// again without the others. On a GPU only if its free memory is known, and if it takes more than
 /// one process.
 bool fit_together(const Group& group, const Room& room);
+
+/// How many of a round's `units` are at work at once: all or one. They are the group's or what is
+/// left of them, of which a process that broke has left several: more than there was room for.
+std::size_t started_together(const Group& group, const std::vector<Unit>& units, const Room& room);
 
 }  // namespace roofline

@@ -1,16 +1,25 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "roofline/cli/commands.hpp"
 #include "roofline/error.hpp"
+#include "roofline/say.hpp"
 
 namespace {
 
-/// Names the word that is no subcommand; CLI11 would only say that one is missing.
+/// Names the word that is no subcommand, or the flag that is none before one; CLI11 would only say
+/// that a subcommand is missing.
 void check_subcommands(const CLI::App& app, int argc, char** argv) {
+  if (argc > 1 && argv[1][0] == '-' && app.get_option_no_throw(argv[1]) == nullptr) {
+    throw roofline::BadInput(fmt::format("unknown option '{}' (see --help)", argv[1]));
+  }
   const CLI::App* at = &app;
   for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
     const auto all = at->get_subcommands([](const CLI::App*) { return true; });
@@ -25,9 +34,37 @@ void check_subcommands(const CLI::App& app, int argc, char** argv) {
   }
 }
 
+/// A file that is opened later must not become the stdin or stderr of a program that we start.
+void open_closed_streams() {
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(file, F_GETFD) < 0) ::open("/dev/null", O_RDWR);  // takes the lowest that is free
+  }
+}
+
+/// What was printed has to arrive: `roofline predict … >file` on a full disk must not look well.
+void check_output() {
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed && std::ferror(stdout) == 0) return;
+  throw roofline::BadInput(
+      fmt::format("cannot write to stdout: {}", std::strerror(errno != 0 ? errno : EIO)));
+}
+
+/// The exit code of the subcommand that is asked for.
+int run_command(CLI::App& app, int argc, char** argv, const int& exit_code) {
+  try {
+    check_subcommands(app, argc, argv);
+    app.parse(argc, argv);
+    return exit_code;
+  } catch (const CLI::Success& done) {  // --help, --version
+    return app.exit(done);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_closed_streams();
   CLI::App app{"What this machine's limits are, and how far kernels are from them", "roofline"};
   app.set_version_flag("--version", "roofline " ROOFLINE_VERSION);
   app.require_subcommand(1);
@@ -41,17 +78,15 @@ int main(int argc, char** argv) {
   roofline::cli::add_run(app, exit_code);
   roofline::cli::add_specs(app, exit_code);
   try {
-    check_subcommands(app, argc, argv);
-    app.parse(argc, argv);
-    return exit_code;
-  } catch (const CLI::Success& done) {  // --help, --version
-    return app.exit(done);
+    const int code = run_command(app, argc, argv, exit_code);
+    check_output();
+    return code;
   } catch (const CLI::ParseError& fault) {
-    fmt::print(stderr, "roofline: {} (see --help)\n", fault.what());
+    roofline::say("roofline: {} (see --help)\n", fault.what());
   } catch (const roofline::BadInput& fault) {
-    fmt::print(stderr, "roofline: {}\n", fault.what());
+    roofline::say("roofline: {}\n", fault.what());
   } catch (const std::exception& fault) {
-    fmt::print(stderr, "roofline: {}\n", fault.what());
+    roofline::say("roofline: {}\n", fault.what());
   }
   return 2;
 }

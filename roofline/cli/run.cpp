@@ -22,6 +22,12 @@ std::string check_gpu(const std::string& text) {
   return index || uuid ? "" : "'" + text + "' is neither an index nor a UUID (GPU-…)";
 }
 
+std::string check_seconds(const std::string& text) {
+  double seconds = 0;
+  const bool number = CLI::detail::lexical_cast(text, seconds);
+  return number && seconds > 0 ? "" : "'" + text + "' is not a number of seconds above 0";
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, int& exit_code) {
@@ -59,7 +65,7 @@ void add_run(CLI::App& app, int& exit_code) {
       ->add_option("--timeout", options->timeout_s,
                    "Seconds after which one bench process is killed (60 quick, 600 full, and ten "
                    "times the timing asked of it)")
-      ->check(CLI::PositiveNumber);
+      ->check(check_seconds);
   command->callback([options, &exit_code] {
     if (options->bin.empty()) {
       std::error_code error;

@@ -37,6 +37,7 @@ expect 'help of machine' 0 '' machine --help
 expect 'help of specs' 0 '' specs --help
 expect 'no subcommand' 2 '^roofline: ' 
 expect 'unknown subcommand' 2 '^roofline: .*nonsense' nonsense
+expect 'unknown flag, no subcommand' 2 "^roofline: unknown option '--foo' \(see --help\)$" --foo run
 expect 'unknown flag' 2 '^roofline: .*--nonsense' specs --nonsense
 expect 'too many names' 2 '^roofline: .*l40s' specs l4 l40s
 

@@ -4,9 +4,11 @@
 Linked as bench_ceilings, bench_matmul … into a folder that `roofline run --bin` is given.
 FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a benchmark is asked for:
   crash, hang, garbage (not JSON), truncated, nocounters, nan, exit3, silent (no row): the process
+  killedonce: SIGKILL, of the first process only (counted in FAKE_STATE)
   wrong (error row, exit code 1), skip (error row, exit code 0): the row
   crowded (error row, exit code 0): the row, where other processes take turns with this one
   shared: all samples but the first take twice as long, and their windows say that a core was shared
+  tiny: a counter of 1e-310, which is no normal double
   scatter: the time of every third sample is half as long again, of every other third twice as long
   throttle: two reasons in turns, and none
   clock: the clock falls by a fifth from sample to sample, and rises again
@@ -176,6 +178,8 @@ def main():
         mode = modes[0] if modes else ""
         if mode == "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
+        elif mode == "killedonce" and count(item) <= 1:
+            os.kill(os.getpid(), signal.SIGKILL)
         elif mode == "hang":
             time.sleep(3600)
         elif mode == "exit3":
@@ -210,6 +214,8 @@ def main():
                                       "throttle=hardware-thermal;")[repetition % 3]
                 if mode == "clock" and repetition % 2:
                     made["clock_hz"] *= 0.8
+                if mode == "tiny":
+                    made["residual"] = 1.25e-310
                 if mode == "nocounters":
                     del made["flops"]
                 if mode == "nan":

@@ -109,6 +109,27 @@ grep -Fxq 'skipped 4 benchmarks, such as dot/scalar/f32/N:1000/temp:warm/threads
   fail 'skip: not told at the end'
 grep -Fxq 'skipped 4 benchmarks, such as dot/avx512/f32/N:1000/temp:warm/threads:1: this CPU has no AVX-512' skip.out ||
   fail 'skip: the plan'"'"'s skips are not told at the end'
+before=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["skipped"])' "${folder}run.json")
+"$roofline" run --bin bin --resume "$folder" >out.txt 2>err.txt || fail 'skip: resume'
+check "$folder" "sorted(map(str, state['skipped'])) == sorted(map(str, $before)) and len(state['skipped']) == 8"
+# A process that was killed once is told of, and its benchmarks are run again: one by one, or a
+# library's alone, where memory lets it take turns with ours (else it was alone at once).
+once=scalar
+python3 -c 'import json, sys; sys.exit(json.load(open(sys.argv[1]))["memory"]["usable_bytes"] < 9e9)' \
+  "${good}machine.json" && once='scalar openblas'
+warm=f32/N:1000/temp:warm/threads:1
+for variant in $once; do
+  mkdir "killed$variant"
+  FAKE_STATE=killed$variant FAKE_FAULTS=killedonce:dot/$variant/$warm measure "once$variant" 0 --filter '^dot'
+  check "$folder" "state['failures'] == [] and 'dot/$variant/$warm' in names"
+  case $variant in
+    scalar) told='bench_dot: killed by SIGKILL: run again one by one' ;;
+    openblas) told='openblas: killed by SIGKILL: run again alone' ;;
+  esac
+  grep -Fxq "dot_f32_N-1000_temp-warm_threads-1, $told" "once$variant.err" || fail "once$variant: not told"
+done
+FAKE_FAULTS='tiny:dot/scalar' measure tiny 0 --filter '^dot'
+check "$folder" "{row['residual'] for row in bench if 'dot/scalar' in row['name']} == {1.25e-310}"
 # What is left out beside a wrong kernel is not wrong.
 cold=f32/N:1000/temp:cold/threads:1
 FAKE_FAULTS="wrong:dot/scalar/$cold,skip:dot/avx2/$cold" measure wrongskip 1 --filter '^dot'
@@ -163,8 +184,8 @@ for groups in 1 4 9; do
   [ -e "$folder.part" ] && fail "$name: .part is left"
 done
 
-# 4. SIGINT and SIGTERM: what is there is analysed.
-for signal in INT TERM; do
+# 4. SIGINT, SIGTERM and SIGHUP: what is there is analysed.
+for signal in INT TERM HUP; do
   name=sig$signal
   FAKE_SLEEP=0.05 "$roofline" run --bin bin --out out/$name --device cpu >$name.out 2>$name.err &
   pid=$!
@@ -173,6 +194,7 @@ for signal in INT TERM; do
     sleep 0.05
   done
   kill -s $signal $pid
+  [ $signal = HUP ] && { sleep 0.05; kill -s HUP $pid; } # a terminal that is gone is told of twice
   wait $pid
   code=$?
   [ $code -eq 1 ] || fail "$name: exit code $code"
@@ -222,7 +244,9 @@ refused "^roofline: --filter 'zebra' matches none of [0-9]+ benchmarks" --device
 refused '^roofline: .*--gpu' --gpu x
 refused '^roofline: .*--device' --device tpu
 refused '^roofline: .*--quick' --quick --full
-refused '^roofline: .*--timeout' --timeout -1
+for seconds in -1 0 x nan; do
+  refused "^roofline: --timeout: '$seconds' is not a number of seconds above 0 \(see --help\)$" --timeout $seconds
+done
 refused '^roofline: .*--nonsense' --nonsense
 "$roofline" machine --json | grep -q '"status": "ok"' || refused '^roofline: --device gpu: ' --device gpu
 FAKE_LIST=garbage refused '^roofline: bench_ceilings --list:1: not JSON' --device cpu
@@ -244,7 +268,13 @@ one '^roofline: --resume nowhere: not a results folder' --bin bin --resume nowhe
 one '^roofline: .*--resume' --bin bin --resume "$good" --full
 cp -r "$good" other
 sed -i 's/"name": "[^"]*",/"name": "another-box",/' other/machine.json
-one '^roofline: other/machine.json: measured on another-box, this machine is ' --bin bin --resume other
+one '^roofline: other/machine.json: field name says another-box, this machine has ' --bin bin --resume other
+# The same name, as cloud machines of one type have, is not the same machine.
+rm -r other
+cp -r "$good" other
+sed -i 's/"total_bytes": 33554432/"total_bytes": 67108864/' other/machine.json
+one '^roofline: other/machine.json: field caches says .*, L3 33554432 bytes \(67108864 in all\), this machine has ' \
+  --bin bin --resume other
 sed -i 's/"suite"/"sweet"/' other/run.json
 one '^roofline: other/run.json: ' --bin bin --resume other
 
@@ -260,13 +290,39 @@ check "$folder" "{(r['condition'], r['samples'], r['samples_rejected']) for r in
 check "$folder" "all(round(float(r['measured']) / 1e9 / int(r['threads'])) == {'quiet': 51, 'as-lived': 25}[r['condition']] for r in csv('ceilings.csv') if r['exec_unit'] == 'simd-avx2')"
 check "$folder" "{row['round'] for row in bench if 'avx2' in row['name'] and 'fma' in row['name']} == {0, 1, 2}"
 
-# 9. A probe that met a bad moment is measured again; one that stays below a kernel is said to be.
+# 9. What the parent leaves it with: nobody who reads what is said, signals ignored. The run is
+# whole; a summary that is lost is told of.
+# deaf NAME EXPECTED_CODE WHAT_TO_DO: the run with its streams as the shell's words say.
+deaf() {
+  local name=$1 expected=$2 code
+  run="$roofline run --bin bin --out out/$name --device cpu --filter ^dot" bash -c "$3"
+  code=$?
+  [ $code -eq "$expected" ] || fail "$name: exit code $code, expected $expected"
+  check out/"$name"/*/*/ "state['status'] == 'complete' and len(csv('roofline.csv')) == 12"
+}
+deaf fullerr 0 '$run >deaf.out 2>/dev/full'
+deaf noerr 0 '$run >deaf.out 2>&-'
+deaf noout 0 '$run >&- 2>deaf.err'
+deaf noin 0 '$run <&- >deaf.out 2>deaf.err'
+deaf nothing 0 '$run <&- >&- 2>&-'
+deaf ignoredpipe 0 'trap "" PIPE; $run 2>&1 >deaf.out | head -1 >head.out; exit ${PIPESTATUS[0]}'
+deaf pipe 0 '$run 2>&1 >deaf.out | head -1 >head.out; exit ${PIPESTATUS[0]}'
+ignoring='import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])'
+ignoring=$ignoring deaf nochild 0 'python3 -c "$ignoring" $run >deaf.out 2>&1'
+deaf fullout 2 '$run >/dev/full 2>deaf.err'
+[ "$(grep '^roofline: ' deaf.err)" = 'roofline: cannot write to stdout: No space left on device' ] ||
+  { fail 'fullout: not told'; cat deaf.err; }
+"$roofline" specs >/dev/full 2>err.txt
+[ $? -eq 2 ] && [ "$(wc -l <err.txt)" -eq 1 ] || fail "specs on a full disk: $(cat err.txt)"
+
+# 10. A probe that met a bad moment is measured again; one that stays below a kernel is said to be.
 probe=stream/avx2/f32/access:read/size:
 mkdir state
 FAKE_STATE=state FAKE_FAULTS=lowonce:$probe measure again 0
 [ -s "$folder/bench/again-1.json" ] || fail 'again: the roof was not measured again'
 [ -e "$folder/bench/again-2.json" ] && fail 'again: measured again without need'
 check "$folder" "{row['attempt'] for row in bench if 'attempt' in row} == {1}"
+check "$folder" "len(files) == $whole + 1 and state['groups_measured'] == $whole"
 check "$folder" "all(r['verdict'] == 'ok' for r in csv('roofline.csv'))"
 check "$folder" "not any('below-kernel' in r['verdict'] for r in csv('ceilings.csv'))"
 FAKE_FAULTS=low:$probe measure low 0
@@ -276,6 +332,21 @@ check "$folder" "any(r['verdict'] == 'above-roof' for r in csv('roofline.csv'))"
 before=$(ls "$folder"bench)
 "$roofline" run --bin bin --resume "$folder" >out.txt 2>err.txt || fail 'resume of a run with a doubtful roof'
 [ "$before" = "$(ls "$folder"bench)" ] || fail 'a finished run was measured again for its doubtful roof'
+
+# Interrupted while it measures a ceiling again: --resume does not call it complete before it has.
+FAKE_SLEEP=0.2 FAKE_FAULTS=scatter:fma_peak/scalar "$roofline" run --bin bin --out out/doubting --device cpu \
+  --filter '^fma_peak' >out.txt 2>err.txt &
+pid=$!
+for _ in $(seq 600); do
+  [ "$(ls out/doubting/*/*/bench/*.json 2>/dev/null | wc -l)" -eq 2 ] && break
+  sleep 0.02
+done
+kill -INT $pid
+wait $pid
+folder=$(ls -d out/doubting/*/*/)
+check "$folder" "state['status'] == 'interrupted' and len(files) == 2"
+FAKE_FAULTS=scatter:fma_peak/scalar "$roofline" run --bin bin --resume "$folder" >out.txt 2>err.txt || fail 'resume of a doubt'
+check "$folder" "state['status'] == 'complete' and {row.get('attempt', 0) for row in bench} == {0, 1, 2}"
 
 # Whatever else casts doubt on a ceiling is named, and the ceiling measured twice more. A copy is no
 # kernel's roof, so that each has one reason: L1's low makes L2 faster than L1, L2's has no plateau.

@@ -17,6 +17,8 @@
 #include "roofline/run_cost.hpp"
 #include "roofline/run_plan.hpp"
 #include "roofline/run_turns.hpp"
+#include "roofline/same_machine.hpp"
+#include "roofline/say.hpp"
 
 namespace roofline {
 namespace {
@@ -166,6 +168,16 @@ TEST(RunPlan, ProcessesTakeTurnsWhereAllOfThemFit) {
   EXPECT_TRUE(fit_together(group, {4e9, {}}));
 }
 
+TEST(RunPlan, WhatABrokenProcessWasSplitIntoStartsTogetherOnlyWhereItFits) {
+  const Group group{"", false, std::vector<Unit>(2)};
+  const std::vector<Unit> split(3);
+  EXPECT_EQ(started_together(group, group.units, {8e9, {}}), 2u);
+  EXPECT_EQ(started_together(group, split, {8e9, {}}), 1u);
+  EXPECT_EQ(started_together(group, split, {12e9, {}}), 3u);
+  // One after the other from the start on: so they stay.
+  EXPECT_EQ(started_together(group, std::vector<Unit>(1), {7e9, {}}), 1u);
+}
+
 TEST(RunPlan, OnAGpuItsOwnMemoryCountsAndOneProcessIsOne) {
   Group group{"", false, std::vector<Unit>(2)};
   for (Unit& unit : group.units) unit.gpu = true;
@@ -298,6 +310,44 @@ TEST(Process, LeavesOutWhatTheShellSaysOfOpenMP) {
     ::unsetenv(name);
 }
 
+TEST(Process, TellsHowItEndedWhereTheParentIgnoresItsChildren) {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  {
+    SignalGuard guard;
+    const Outcome out = shell("exit 3");
+    EXPECT_EQ(out.words(1), "exit code 3");
+    EXPECT_LT(out.seconds, 5);
+  }
+  EXPECT_EQ(::signal(SIGCHLD, before), SIG_IGN) << "the old action is not back";
+}
+
+TEST(Process, OneThatNobodyCanAskIsNotClean) {
+  SignalGuard guard;
+  ::signal(SIGCHLD, SIG_IGN);
+  const Outcome out = shell("exit 0", 3);
+  EXPECT_FALSE(out.clean());
+  EXPECT_EQ(out.words(3), "ended, nobody knows how");
+}
+
+TEST(Say, APipeThatNobodyReadsEndsNothing) {
+  const pid_t run = ::fork();
+  if (run == 0) {
+    ::signal(SIGPIPE, SIG_DFL);
+    int ends[2];
+    if (::pipe(ends) != 0) ::_exit(2);
+    ::close(ends[0]);
+    ::dup2(ends[1], STDERR_FILENO);
+    say("{}\n", "lost");
+    say("{}\n", "lost too");
+    ::raise(SIGPIPE);  // one that is not say()'s
+    ::_exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(run, &status, 0), run);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGPIPE);
+}
+
 /// A file of this test's own, not there yet.
 fs::path fresh_log() {
   const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
@@ -336,6 +386,18 @@ TEST(Process, ASlowTickIsNotCountedAgainstIt) {
   });
   EXPECT_TRUE(out.clean()) << out.words(4);
   EXPECT_LT(out.seconds, 4);
+}
+
+TEST(Process, TheTimeForWhichWeAreStoppedIsNotCountedAgainstIt) {
+  const pid_t run = ::fork();  // not the test itself, which a shell may be watching
+  if (run == 0) {
+    SignalGuard guard;
+    const Outcome out = shell("kill -STOP $PPID; sleep 3; kill -CONT $PPID; sleep 0.3", 2);
+    ::_exit(out.clean() && out.seconds < 2 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(run, &status, 0), run);
+  EXPECT_EQ(status, 0);
 }
 
 /// A shell that appends its letter to a file in each of three turns.
@@ -392,6 +454,23 @@ TEST(Process, AnInterruptEndsTheChildAndIsSeen) {
   EXPECT_TRUE(out.interrupted);
   EXPECT_EQ(out.words(1), "interrupted");
   EXPECT_TRUE(guard.interrupted());
+}
+
+TEST(Process, AHangupIsAnInterruptUnlessItIsIgnored) {
+  const std::string hangup = "kill -HUP " + std::to_string(::getpid()) + "; sleep 0.2";
+  ::signal(SIGHUP, SIG_IGN);  // nohup
+  {
+    SignalGuard guard;
+    EXPECT_TRUE(shell(hangup).clean());
+    EXPECT_FALSE(guard.interrupted());
+  }
+  ::signal(SIGHUP, SIG_DFL);
+  {
+    SignalGuard guard;
+    EXPECT_TRUE(shell(hangup + "; sleep 60").interrupted);
+  }
+  ::raise(SIGHUP);  // from the shell, after the kernel's
+  ::signal(SIGHUP, SIG_DFL);
 }
 
 TEST(Process, AKilledParentTakesItsChildAlong) {
@@ -456,6 +535,38 @@ TEST_F(RunFolderTest, FinishedGroupsAndSettingsSurvive) {
   EXPECT_EQ(folder.failures().size(), 1u);
 }
 
+TEST_F(RunFolderTest, KnowsWhetherAnEarlierRunCameToItsEnd) {
+  for (const char* status : {"running", "interrupted", "failed", "complete"}) {
+    fs::path path;
+    {
+      RunFolder folder = RunFolder::create(root_, "box", {}, "{}");
+      EXPECT_FALSE(folder.ended());
+      path = folder.path();
+      folder.write_state(status, 0);
+    }
+    EXPECT_EQ(RunFolder::resume(path).ended(), *status == 'f' || *status == 'c') << status;
+    fs::remove_all(path);
+  }
+}
+
+TEST_F(RunFolderTest, WhatWasSkippedSurvivesAndOnlyPlannedGroupsCount) {
+  fs::path path;
+  {
+    RunFolder folder = RunFolder::create(root_, "box", {}, "{}");
+    path = folder.path();
+    folder.skipped.push_back({"op/x", "not on this machine"});
+    folder.write_state("running", 1);
+    folder.finish_group("one", "{}", {});
+    folder.finish_group("again-1", "{}", {});
+  }
+  const auto state = nlohmann::json::parse(read_text(path / "run.json"));
+  EXPECT_EQ(state.at("groups_measured"), 1);
+  const RunFolder folder = RunFolder::resume(path);
+  ASSERT_EQ(folder.skipped.size(), 1u);
+  EXPECT_EQ(folder.skipped[0].name, "op/x");
+  EXPECT_EQ(folder.skipped[0].reason, "not on this machine");
+}
+
 TEST_F(RunFolderTest, NeverTheSameFolderTwice) {
   RunFolder one = RunFolder::create(root_, "box", {}, "{}");
   RunFolder two = RunFolder::create(root_, "box", {}, "{}");
@@ -480,6 +591,58 @@ TEST_F(RunFolderTest, WhatIsNoResultsFolderIsRefused) {
     write_atomically(root_ / "run.json", text);
     EXPECT_NE(fault(root_), "") << text;
   }
+}
+
+TEST_F(RunFolderTest, OneWhoseSamplesAreElsewhereIsRefusedAndLeftAsItIs) {
+  fs::path path;
+  {
+    RunFolder folder = RunFolder::create(root_, "box", {}, "{}");
+    path = folder.path();
+    folder.write_state("running", 2);
+    folder.finish_group("one", "{}", {});
+  }
+  fs::remove_all(path / "bench");
+  EXPECT_EQ(fault(path), (path / "bench").string() + ": the samples of 1 groups are gone");
+  const fs::path packed = path / "bench.tar.xz";
+  write_atomically(packed, "x");
+  EXPECT_EQ(fault(path), packed.string() + ": its samples are packed: unpack them first: tar -C " +
+                             path.string() + " -xf " + packed.string());
+  EXPECT_FALSE(fs::exists(path / "bench"));
+  EXPECT_FALSE(fs::exists(path / ".part"));
+  fs::create_directory(path / "bench");
+  EXPECT_NE(fault(path), "");
+  write_atomically(path / "bench" / "one.json", "{}");
+  EXPECT_EQ(fault(path), "");
+}
+
+TEST(Run, GoesOnWithTheSameMachineOnly) {
+  const nlohmann::json then = nlohmann::json::parse(R"({
+    "name": "box", "cpu": {"model": "A 1", "microarchitecture": "zen3"},
+    "memory": {"bytes": 100000000000},
+    "caches": [{"level": 1, "bytes": 32768, "total_bytes": 65536}],
+    "gpu": {"devices": [{"name": "H100"}]}})");
+  const auto changed = [&](const char* field, const nlohmann::json& value, bool with_gpus = true) {
+    nlohmann::json now = then;
+    now[nlohmann::json::json_pointer(field)] = value;
+    return machine_difference(then, now, with_gpus);
+  };
+  EXPECT_EQ(machine_difference(then, then, true), "");
+  EXPECT_EQ(changed("/name", "b"), "field name says box, this machine has b");
+  EXPECT_EQ(changed("/cpu/model", "A 2"), "field cpu/model says A 1, this machine has A 2");
+  EXPECT_EQ(changed("/cpu/microarchitecture", "zen4"),
+            "field cpu/microarchitecture says zen3, this machine has zen4");
+  EXPECT_EQ(changed("/memory/bytes", 96000000000),
+            "field memory/bytes says 100000000000, this machine has 96000000000");
+  EXPECT_EQ(changed("/memory/bytes", 98000000000), "");  // another kernel
+  EXPECT_EQ(changed("/caches/0/bytes", 49152),
+            "field caches says L1 32768 bytes (65536 in all), this machine has L1 49152 bytes "
+            "(65536 in all)");
+  const auto none = nlohmann::json::array();
+  EXPECT_EQ(changed("/gpu/devices", none),
+            "field gpu/devices says \"H100\", this machine has none");
+  EXPECT_EQ(changed("/gpu/devices", none, false), "");
+  for (const char* field : {"/cpu", "/memory", "/caches", "/gpu"})
+    EXPECT_EQ(changed(field, {}), "");
 }
 
 TEST(Run, ATimeoutIsStated) {
