@@ -363,11 +363,9 @@ std::vector<Outcome> run_in_turns(const std::vector<Command>& commands,
     bool working = true;
     while (working) {
       working = false;
-      auto command = commands.begin();
       for (Child& child : children) {
-        for (int i = 0; i < command->turns && !child.gone(); ++i) child.let_work(ticker);
+        if (!child.gone()) child.let_work(ticker);
         working = working || !child.gone();
-        ++command;
       }
     }
     for (const Child& child : children) out.push_back(child.outcome());

@@ -26,7 +26,6 @@ struct Command {
   std::vector<std::pair<std::string, std::string>> environment;  ///< added to the parent's
   double timeout_s = 60;                                         ///< of its own work
   bool keep_output = false;  ///< stdout into Outcome::output, else it is thrown away
-  int turns = 1;             ///< in a row, of run_in_turns
   bool own = false;          ///< a program of the user's: the shell's OpenMP settings are for it
 };
 

@@ -401,22 +401,22 @@ TEST(Process, TheTimeForWhichWeAreStoppedIsNotCountedAgainstIt) {
 }
 
 /// A shell that appends its letter to a file in each of three turns.
-Command in_three_turns(char letter, const fs::path& log, int turns) {
+Command in_three_turns(char letter, const fs::path& log) {
   const std::string script =
       "for i in 1 2 3; do printf x >&3; dd bs=1 count=1 <&3 >/dev/null 2>&1; printf " +
       std::string(1, letter) + " >>" + log.string() + "; done; echo " + letter;
-  return {{"/bin/sh", "-c", script}, {}, 30, true, turns};
+  return {{"/bin/sh", "-c", script}, {}, 30, true};
 }
 
 TEST(Process, WorkInTurns) {
   SignalGuard guard;
   const fs::path log = fresh_log();
   const auto out = run_in_turns(
-      {in_three_turns('a', log, 1),
+      {in_three_turns('a', log),
        {{"/bin/sh", "-c", "exec 3>&-; sleep 0.1; printf -- - >>" + log.string() + "; exit 7"}},
-       in_three_turns('b', log, 2)});
+       in_three_turns('b', log)});
   ASSERT_EQ(out.size(), 3u);
-  EXPECT_EQ(read_text(log), "-abbaba");
+  EXPECT_EQ(read_text(log), "-ababab");
   EXPECT_EQ(out[0].output, "a\n");
   EXPECT_EQ(out[1].exit_code, 7);
   EXPECT_EQ(out[2].output, "b\n");
@@ -442,7 +442,7 @@ TEST(Process, OneThatUsesUpItsTimeDoesNotCostTheOthersTheirs) {
   SignalGuard guard;
   const fs::path log = fresh_log();
   const auto out = run_in_turns(
-      {in_three_turns('a', log, 1), {{"/bin/sh", "-c", "printf x >&3; sleep 60"}, {}, 0.3}});
+      {in_three_turns('a', log), {{"/bin/sh", "-c", "printf x >&3; sleep 60"}, {}, 0.3}});
   EXPECT_EQ(out[0].output, "a\n");
   EXPECT_EQ(out[1].words(0.3), "no end after 0.3 s, killed");
 }
