@@ -810,6 +810,22 @@ class Others(unittest.TestCase):
                     (a, b),
                 )
 
+    def test_ratio_is_of_the_fastest_kernel(self):
+        """Not of the one that looks best against the library; one without a ratio is counted."""
+        rows = read(self.folder / "roofline.csv")
+        work = lambda **keys: [r for r in rows if all(r[k] == v for k, v in {"threads": "4", **keys}.items())]
+        shape = "M:1024/N:1024/K:1024"
+        for variant, time, ratio in (("avx2_blocked", "0.01", "7"), ("avx2_packed", "0.005", "0.5")):
+            for row in work(kernel="matmul", dtype="f32", shape=shape, variant=variant):
+                row.update(time_s=time, peer="OpenBLAS 0.3", peer_ratio=ratio)
+        for row in work(kernel="matmul", dtype="f64", shape=shape):
+            fastest = row["variant"] == "avx2_packed"
+            row.update(time_s="0.01" if fastest else "0.02", peer="OpenBLAS 0.3", peer_ratio="" if fastest else "3")
+        write(self.folder / "roofline.csv", rows)
+        self.open()
+        choices = self.js("return ratioChoices(runs[0]).map((c) => [c.words, c.rows.map((b) => [b.variant, b.peer_ratio])])")
+        self.assertEqual(choices, [["fastest kernel of each shape; of 1 more no ratio is known", [["avx2_packed", 0.5]]]])
+
     def test_missing_parts_leave_a_note(self):
         for gone, said in (
             ("sweep", "no sweep.csv"),

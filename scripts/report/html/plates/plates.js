@@ -37,7 +37,7 @@ const PLATES = [
     title: "Against the best library, per shape",
     choices: ratioChoices,
     draw: drawRatio,
-    absent: "no library was measured on the same work."
+    absent: "no library was measured beside the fastest kernel of any work."
   },
   {
     key: "trace",

@@ -3,18 +3,23 @@
 
 const MOST_RATIOS = 60;  // rows that a plate has room for
 
-// All that were compared, or as many of the highest and of the lowest ratios.
+// Of each work that a library did as well, the fastest kernel of ours: all of them, or as many of
+// the highest and of the lowest ratios.
 function ratioChoices(run) {
-  const able = run.benchmarks.filter((b) => b.peer_ratio && !b.library && !b.refused);
-  const best = [...groupBy(able, sameWork).values()].map(
-      (rows) => rows.reduce((a, b) => (b.peer_ratio > a.peer_ratio ? b : a)));
-  best.sort((a, b) => b.peer_ratio - a.peer_ratio);
-  if (!best.length) return [];
-  if (best.length <= MOST_RATIOS) return [{words: "fastest kernel of each shape", rows: best}];
+  const able = run.benchmarks.filter((b) => b.time_s && !b.library && !b.refused && !b.parent);
+  const fastest = [...groupBy(able, sameWork).values()]
+                      .filter((rows) => rows.some((b) => b.peer))
+                      .map((rows) => rows.reduce((a, b) => (b.time_s < a.time_s ? b : a)));
+  const compared = fastest.filter((b) => b.peer_ratio).sort((a, b) => b.peer_ratio - a.peer_ratio);
+  if (!compared.length) return [];
+  const without = fastest.length - compared.length;
+  const also = without ? `; of ${without} more no ratio is known` : "";
+  const what = "fastest kernel of each shape";
+  if (compared.length <= MOST_RATIOS) return [{words: what + also, rows: compared}];
   const half = MOST_RATIOS / 2;
   return [{
-    words: `fastest kernel of each shape: ${half} highest, ${half} lowest of ${best.length}`,
-    rows: [...best.slice(0, half), ...best.slice(-half)]
+    words: `${what}: ${half} highest, ${half} lowest of ${compared.length}${also}`,
+    rows: [...compared.slice(0, half), ...compared.slice(-half)]
   }];
 }
 
