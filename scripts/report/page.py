@@ -20,8 +20,8 @@ import select_rows
 HTML = Path(__file__).resolve().parent / "html"
 # In the order in which they use each other.
 SCRIPTS = (
-    "text data state filters verdicts plot marks crowd panel roofline plates/ladder plates/sweep "
-    "plates/batch plates/decode plates/ratio plates/trace plates/plates table main"
+    "text data state filters verdicts plot marks crowd labels panel roofline plates/ladder "
+    "plates/sweep plates/batch plates/decode plates/ratio plates/trace plates/plates table main"
 ).split()
 # bokeh-api: figures made in the browser instead of in Python.
 LIBRARY_SCRIPTS = ("bokeh.min.js", "bokeh-api.min.js")

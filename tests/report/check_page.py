@@ -810,6 +810,36 @@ class Others(unittest.TestCase):
                     (a, b),
                 )
 
+    def test_peak_labels_stand_in_the_margin(self):
+        """Of a dozen peaks within 1 %: beside the frame, within its height, apart, in the peaks' order."""
+        rows = read(self.folder / "ceilings.csv")
+        top = next(r for r in rows if (r["dtype"], r["resource"], r["threads"]) == ("f32", "compute", "4"))
+        rows += [{**top, "exec_unit": f"unit-{i}", "measured": str(9e11 + i * 5e8)} for i in range(12)]
+        write(self.folder / "ceilings.csv", rows)
+        self.open()
+        labels = self.js("""
+          const {frame} = panels[0].entry.view, {data} = panels[0].peaks, {bbox} = frame;
+          return data.text.map((text, i) => ({
+            text, right: frame.x_scale.compute(data.x[i]) - bbox.right, from: frame.y_scale.compute(data.y0[i]),
+            foot: bbox.bottom - frame.y_scale.compute(data.y1[i]), height: bbox.height,
+            room: panels[0].plot.min_border_right - widthOf(text)}));""")
+        self.assertGreaterEqual(len(labels), 12)
+        for label in labels:
+            self.assertGreater(label["right"], 0)
+            self.assertGreater(label["room"], label["right"])
+            self.assertTrue(0 < label["foot"] < label["height"], label)
+        for lower, upper in zip(labels, labels[1:]):
+            self.assertGreaterEqual(upper["foot"] - lower["foot"], 12.9)
+            self.assertGreaterEqual(lower["from"], upper["from"])
+        self.assertIn("unit-11", labels[-1]["text"])
+        # Worked out by hand, as in check_layout.py: blocks that touch are merged, then the edges hold.
+        for script, expected in (
+            ("[0, 1, 14], 10, -Infinity, Infinity", [-5, 5, 15]),
+            ("[0, 90, 100, 100], 10, 0, 100", [0, 80, 90, 100]),
+            ("[0, 0, 50], 10, 0, 100", [0, 10, 50]),
+        ):
+            self.assertEqual(self.js(f"return spread({script})"), expected)
+
     def test_ratio_is_of_the_fastest_kernel(self):
         """Not of the one that looks best against the library; one without a ratio is counted."""
         rows = read(self.folder / "roofline.csv")
