@@ -919,6 +919,32 @@ class Others(unittest.TestCase):
             self.js("return Math.min(...PLOTS.map((p) => p.target.offsetWidth))"), 500
         )
 
+    def test_verdicts_are_in_sight(self):
+        """Beside the chart and several side by side, however long the names in the other columns."""
+        self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
+        self.browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": 1380, "height": 900, "deviceScaleFactor": 1, "mobile": False},
+        )
+        hidden = """return [...document.querySelectorAll('.verdict .scroll')].map((scroll) => Math.max(
+          ...[...scroll.querySelectorAll('.badge')].map((b) => b.getBoundingClientRect().right)) -
+          scroll.getBoundingClientRect().right)"""
+        for name in ("ceilings", "roofline"):
+            rows = read(self.folder / f"{name}.csv")
+            for row in rows:
+                if name == "roofline":
+                    row.update(kernel="grouped_attention", variant="avx512_bf16_packed")
+                row["exec_unit"] = row["exec_unit"].replace("simd-avx2", "simd-avx512-vnni-fp16")
+            write(self.folder / f"{name}.csv", rows)
+        for devices in (("cpu", "gpu"), ("cpu",)):
+            for name in ("ceilings", "roofline", "sweep"):
+                rows = read(self.folder / f"{name}.csv")
+                write(self.folder / f"{name}.csv", [r for r in rows if r["device"] in devices])
+            self.open()
+            over = self.js(hidden)
+            self.assertEqual(len(over), len(devices))
+            self.assertLessEqual(max(over), 0)
+
     def test_several_folders(self):
         other = Path(tempfile.mkdtemp(prefix="roofline-page-other-"))
         self.addCleanup(shutil.rmtree, other)

@@ -141,10 +141,10 @@ function verdictRow(run, ceiling) {
         },
            quantity(best.rate, unit)),
         el("small", {}, `${percent(best.rate / ceiling.measured)} of measured`),
-        el("small", {class: "who"}, name([b.kernel, b.variant].filter(Boolean).join(" "), 24)));
+        el("small", {class: "who"}, name([b.kernel, b.variant].filter(Boolean).join(" "), 40)));
   }
   const row =
-      el("tr", {"data-ceiling": ceiling.id}, el("th", {scope: "row"}, name(label, 24)),
+      el("tr", {"data-ceiling": ceiling.id}, el("th", {scope: "row"}, name(label, 40)),
          el("td", {class: "number", title: ceiling.advertised_source || null},
             quantity(ceiling.advertised, unit)),
          el("td", {class: "number"}, quantity(ceiling.theory_at_clock, unit)),
