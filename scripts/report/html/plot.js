@@ -28,6 +28,31 @@ class WordFormatter extends Bokeh.BasicTickFormatter {
   }
 }
 
+// Where Bokeh's ticks of a log axis would be evenly spaced numbers, of which few are round: 1, 2
+// and 5 of each decade, as in the pictures.
+class DecadeTicker extends Bokeh.LogTicker {
+  get_ticks_no_defaults(low, high, at, count) {
+    const decades = Math.log10(high / low);
+    if (decades < 3.5) {
+      const major = [];
+      for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high); ++e)
+        major.push(...[1, 2, 5].map((digit) => Number(`${digit}e${e}`)));
+      const seen = major.filter((tick) => low <= tick && tick <= high);
+      if (seen.length > 1) return {major: seen, minor: []};
+    }
+    return super.get_ticks_no_defaults(low, high, at, count);
+  }
+}
+
+// Of an axis and of the grid lines that start at its ticks.
+function setTicker(plot, dimension, ticker) {
+  for (const part of [plot[`${dimension}axis`], plot[`${dimension}grid`]]) {
+    part.each((each) => {
+      each.ticker = ticker;
+    });
+  }
+}
+
 function figure({title, x, y, height = 320, tools = "pan,wheel_zoom,box_zoom,reset"}) {
   const colours = themeColours();
   const plot = Bokeh.Plotting.figure({
@@ -50,6 +75,8 @@ function figure({title, x, y, height = 320, tools = "pan,wheel_zoom,box_zoom,res
   Object.assign(
       plot.title,
       {text_color: colours.ink, text_font_size: "13px", text_font: "system-ui, sans-serif"});
+  for (const [dimension, {type = "log"}] of Object.entries({x, y}))
+    if (type === "log") setTicker(plot, dimension, new DecadeTicker({desired_num_ticks: 5}));
   for (const [axis, words] of [[plot.xaxis, x.tick], [plot.yaxis, y.tick]]) {
     axis.each((a) => {
       Object.assign(a, {
@@ -65,7 +92,6 @@ function figure({title, x, y, height = 320, tools = "pan,wheel_zoom,box_zoom,res
         major_label_text_font_size: "12px",
       });
       if (words) a.formatter = new WordFormatter(words);
-      if (a.ticker instanceof Bokeh.LogTicker) a.ticker.desired_num_ticks = 5;
     });
   }
   plot.grid.each((g) => {

@@ -40,10 +40,9 @@ function drawRatio({rows}) {
     },
     y: {type: "auto", range: [...factors].reverse()}
   });
-  plot.xaxis.each((axis) => {
-    axis.ticker =
-        new Bokeh.FixedTicker({ticks: [0.01, 0.03, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100, 1000]});
-  });
+  setTicker(
+      plot, "x",
+      new Bokeh.FixedTicker({ticks: [0.01, 0.03, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100, 1000]}));
   steady(plot.segment(
       [1], [factors.at(-1)], [1], [factors[0]], {line_color: colours.roof, line_width: 2}));
   const source = new ColumnDataSource({
