@@ -642,6 +642,29 @@ class Page(unittest.TestCase):
         next(option for option in options if "latency" in option.text).click()
         until(lambda: self.js(highest) < 1, "a plate in seconds")
 
+    def test_sweep_curves(self):
+        """Of each access the fastest; one of a single size, as a probe of L1, only where it is alone."""
+        curves = self.js("""
+          const row = (operation, variant, size_bytes, measured) =>
+              ({resource: "bandwidth", operation, variant, dtype: "", size_bytes, measured});
+          return sweepCurves([row("read", "sm80_shared", 1, 33), row("read", "sm80", 8, 4), row("read", "sm80", 4, 9),
+                              row("read", "slow", 4, 2), row("read", "slow", 8, 2), row("write", "one", 4, 5)])
+              .map(([operation, rows]) => [operation, rows.map((r) => r.variant + r.size_bytes)]);""")
+        self.assertEqual(curves, [["read", ["sm804", "sm808"]], ["write", ["one4"]]])
+        looks = self.js("return sweepLooks(['copy', 'copy_nt', 'read', 'triad', 'triad_nt', 'write', 'write_nt'])")
+        for part in zip(*looks):
+            self.assertEqual(len(set(part)), 7, part)
+
+    def test_ticks_of_few_decades(self):
+        ticks = ("return Array.from(new DecadeTicker({desired_num_ticks: 5})"
+                 ".get_ticks_no_defaults(arguments[0], arguments[1], null, 5).major)")  # fmt: skip
+        self.assertEqual(self.js(ticks, 3e9, 6e10), [5e9, 1e10, 2e10, 5e10])
+        self.assertEqual(self.js(ticks, 9e-10, 3e-9), [1e-9, 2e-9])
+        self.assertEqual(self.js(ticks, 0.5, 2e4), [1, 10, 100, 1000, 10000])
+        shared = self.js("return PLOTS.map(({view: {model: {below, center}}}) => below[0].ticker === "
+                         "center.find((part) => part.dimension === 0 && part.ticker).ticker)")  # fmt: skip
+        self.assertEqual(set(shared), {True})
+
     def test_programs_and_their_parts(self):
         options = self.browser.find_elements(By.CSS_SELECTOR, "#plate-decode option")
         self.assertEqual([o.text for o in options],
