@@ -665,6 +665,19 @@ class Page(unittest.TestCase):
                          "center.find((part) => part.dimension === 0 && part.ticker).ticker)")  # fmt: skip
         self.assertEqual(set(shared), {True})
 
+    def test_words_of_plates_have_room(self):
+        """Beside bars and points up to the chart's edge, above them in lines."""
+        for key in ("ladder", "ratio"):
+            over = self.js("""
+              const {view: {model: plot, frame, canvas_view}} = PLOTS.find((p) => p.fileName.startsWith(arguments[0]));
+              const {data} = plot.renderers.map((r) => r.data_source).find((s) => s.data.text);
+              const at = data.ratios ?? data.shares, edge = canvas_view.el.getBoundingClientRect().width;
+              return Math.max(...data.text.map(
+                  (text, i) => frame.x_scale.compute(at[i]) + widthOf(text))) - edge;""", key)  # fmt: skip
+            self.assertLessEqual(over, 0, key)
+        names = ("return PLOTS.find((p) => p.fileName.startsWith('decode')).view.model.y_range.factors")
+        self.assertRegex(self.js(names)[0], "batch:.* 4 threads")
+
     def test_programs_and_their_parts(self):
         options = self.browser.find_elements(By.CSS_SELECTOR, "#plate-decode option")
         self.assertEqual([o.text for o in options],
@@ -704,7 +717,10 @@ class Page(unittest.TestCase):
             ("quantity(1.794e12, 'B/s')", "1.79 TB/s"), ("quantity(999.7e9, 'B/s')", "1.00 TB/s"),
             ("quantity(12, 'B/s')", "12.0 B/s"), ("quantity(2.5e-9, 's')", "2.50 ns"), ("quantity(null, 's')", ""),
             ("size(16384)", "16 KiB"), ("percent(0.643)", "64 %"), ("percent(0.012)", "1.2 %"),
-            ("plain('a\\u202eb\\n')", "a\ufffdb\ufffd"),
+            ("plain('a\\u202eb\\n')", "a\ufffdb\ufffd"), ("shorten('M:1024/N:1024/K:9', 11)", "M:1024…/K:9"),
+            ("shortenApart(['M:10/N:10/K:10', 'M:10/N:11/K:10'], 9)", ["M:10/N:10/K:10", "M:10/N:11/K:10"]),
+            ("shortenApart(['M:10/N:10/K:10', 'M:10/N:10/K:11'], 9)", ["M:10/…:10", "M:10/…:11"]),
+            ("wrapped('parts of decode/avx2/f32 warm', 15)", "parts of\ndecode/avx2/f32\nwarm"),
         ):  # fmt: skip
             self.assertEqual(self.js(f"return {script}"), expected)
 
@@ -801,7 +817,8 @@ class Others(unittest.TestCase):
         for part in ("<img src=x onerror=", "</script><script>", "\u05e9\u05dc", "n" * 300):
             self.assertIn(part, title)
         self.assertEqual(
-            self.js("return document.querySelector('#detail h2').textContent"), title[:159] + "…"
+            self.js("return document.querySelector('#detail h2').textContent"),
+            title[:96] + "…" + title[-63:],
         )
         self.assertIn("<img src=x", self.browser.find_element(By.ID, "table").text)
         self.assertEqual(self.js("return document.title"), self.folder.name)

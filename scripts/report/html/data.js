@@ -7,7 +7,6 @@ const EMBEDDED = JSON.parse(document.getElementById("data").textContent);
 const {levels: LEVELS, libraries: LIBRARIES, refused: REFUSED} = EMBEDDED.words;
 
 const levelOrder = (level) => (LEVELS.includes(level) ? LEVELS.indexOf(level) : LEVELS.length);
-const unique = (values) => [...new Set(values)];
 const largest = (values) =>
     values.reduce((a, b) => (b != null && (a == null || b > a) ? b : a), null);
 

@@ -1,14 +1,7 @@
 "use strict";
 // Where the names of the roofs stand: along the slopes, and beside the peaks in the right margin.
 
-const LABEL_FONT = "11px system-ui, sans-serif";
 const LABEL_LINE = 13;  // pixels
-const PEN = document.createElement("canvas").getContext("2d");
-
-function widthOf(text) {
-  PEN.font = LABEL_FONT;
-  return Math.max(...text.split("\n").map((line) => PEN.measureText(line).width));
-}
 
 const doubtSign = (ceiling) => (ceiling.verdict && ceiling.verdict !== "ok" ? " ⚠" : "");
 

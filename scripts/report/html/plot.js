@@ -28,6 +28,14 @@ class WordFormatter extends Bokeh.BasicTickFormatter {
   }
 }
 
+const PEN = document.createElement("canvas").getContext("2d");
+
+// Pixels of the widest line of a text in a chart.
+function widthOf(text, size = 11) {
+  PEN.font = `${size}px system-ui, sans-serif`;
+  return Math.max(...text.split("\n").map((line) => PEN.measureText(line).width));
+}
+
 // Where Bokeh's ticks of a log axis would be evenly spaced numbers, of which few are round: 1, 2
 // and 5 of each decade, as in the pictures.
 class DecadeTicker extends Bokeh.LogTicker {
@@ -98,6 +106,27 @@ function figure({title, x, y, height = 320, tools = "pan,wheel_zoom,box_zoom,res
     g.grid_line_color = colours.line;
   });
   return plot;
+}
+
+// A chart of a line each: its title starts above their names, which take half of the width.
+function besideNames(plot, names) {
+  plot.title.offset = -Math.max(...names.map((name) => widthOf(name, 12))) - 8;
+}
+
+// Words at the right of what they tell of; of what reaches the frame's edge, beyond it.
+function textBeside(plot, source, x, y, offset) {
+  const words = steady(plot.text({field: x}, {field: y}, {field: "text"}, {
+    source,
+    x_offset: offset,
+    text_baseline: "middle",
+    text_font_size: "11px",
+    text_color: themeColours().ink,
+    text_font: "system-ui, sans-serif",
+    background_fill_color: themeColours().plate,
+    background_fill_alpha: 0.8
+  }));
+  words.level = "annotation";  // the frame clips lower levels
+  plot.min_border_right = Math.max(...source.data.text.map((text) => widthOf(text))) + offset + 8;
 }
 
 // A glyph looks the same whether something is selected or not: the selection is marked by itself.

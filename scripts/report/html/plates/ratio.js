@@ -25,7 +25,8 @@ function ratioChoices(run) {
 
 function drawRatio({rows}) {
   const colours = themeColours();
-  const factors = rows.map((b, i) => `${i + 1}  ${isolated(workWords(b), 46)}`);
+  const names = shortenApart(rows.map(workWords), 46);
+  const factors = names.map((name, i) => `${i + 1}  ${isolated(name)}`);
   const ratios = rows.map((b) => b.peer_ratio);
   const plot = figure({
     height: 80 + 22 * rows.length,
@@ -33,10 +34,10 @@ function drawRatio({rows}) {
     x: {
       range: new Range1d({
         start: Math.min(0.4, Math.min(...ratios) / 1.3),
-        end: Math.max(2, Math.max(...ratios) * 4)
+        end: Math.max(2, Math.max(...ratios) * 1.2)
       }),
       tick: (v) => `${plainNumber(v)}x`,
-      label: "library's time over this one's: above 1, this one is faster"
+      label: "library's time over ours"
     },
     y: {type: "auto", range: [...factors].reverse()}
   });
@@ -49,7 +50,9 @@ function drawRatio({rows}) {
     data: {
       factors,
       ratios,
-      text: rows.map((b) => `  ${plainNumber(b.peer_ratio)}x ${isolated(b.peer, 24)}`),
+      // Without its version, which pointing tells: together they would leave no room.
+      text:
+          rows.map((b) => `  ${plainNumber(b.peer_ratio)}x ${isolated(b.peer.split(" ")[0], 16)}`),
       marker: rows.map((b) => b.marker),
       colour: ratios.map((r) => colours.series[r >= 1 ? 0 : 1])
     }
@@ -61,14 +64,8 @@ function drawRatio({rows}) {
     fill_color: {field: "colour"},
     line_color: {field: "colour"}
   }));
-  steady(plot.text({field: "ratios"}, {field: "factors"}, {field: "text"}, {
-    source,
-    x_offset: 4,
-    text_baseline: "middle",
-    text_font_size: "11px",
-    text_color: colours.ink,
-    text_font: "system-ui, sans-serif"
-  }));
+  textBeside(plot, source, "ratios", "factors", 4);
+  besideNames(plot, factors);
   plot.add_tools(
       hoverTool([points], (_, i) => tooltip(rows[i].title, describe(rows[i], rows[i].bound))));
   return plot;
