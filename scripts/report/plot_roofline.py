@@ -374,10 +374,8 @@ def _legend(figure, panels, known, kernels, y, height):
 
 
 def _panel_title(results, device):
-    rows = (row for row in (*results.ceilings, *results.rows) if row.device == device)
-    machine = next(rows).machine
-    text = device if machine == results.machine else f"{device}: {machine}"
-    return style.shorten(text, 60)
+    name = results.names[device]
+    return style.shorten(device if name == results.title else f"{device}: {name}", 60)
 
 
 def draw(results):

@@ -985,6 +985,32 @@ class Others(unittest.TestCase):
             self.assertEqual(len(over), len(devices))
             self.assertLessEqual(max(over), 0)
 
+    def test_a_gpu_has_no_threads(self):
+        """Of the CPU one waits: no word of it; and what was measured comes first."""
+        (self.folder / "machine.json").write_text(json.dumps({
+            "cpu": {"model": "Example 9000"}, "gpu": {"devices": [{"name": "Example GPU"}]}}))  # fmt: skip
+        for name in ("ceilings", "roofline", "sweep"):
+            rows = read(self.folder / f"{name}.csv")
+            for row in rows:
+                if row["device"] == "gpu":
+                    row.update(machine="example-gpu", threads="1")
+            write(self.folder / f"{name}.csv", rows)
+        self.open()
+        self.assertEqual(self.js("return panels.map((p) => p.plot.title.text.split(' · ')[1])"),
+                         ["cpu", "gpu: Example GPU"])  # fmt: skip
+        self.js("change({threads: '1'})")
+        self.assertGreater(self.js("return panels[1].roofs.measured.data.y1.length"), 1)
+        for name in ("ceilings", "roofline", "sweep"):
+            rows = read(self.folder / f"{name}.csv")
+            if name == "sweep":  # the fixture's is of the CPU
+                rows = [{**r, "machine": "example-gpu", "device": "gpu"} for r in rows]
+            write(self.folder / f"{name}.csv", [r for r in rows if r["device"] == "gpu"])
+        text = self.open()
+        self.assertIn("Example GPU · Example 9000", text)
+        self.assertEqual(self.js("return benchmarks.filter((b) => b.threads != null).length"), 0)
+        self.assertNotIn("1 thread", text)
+        self.assertNotIn("1 thread", self.js("return ladderChoices(runs[0]).map((c) => c.words).join()"))
+
     def test_several_folders(self):
         other = Path(tempfile.mkdtemp(prefix="roofline-page-other-"))
         self.addCleanup(shutil.rmtree, other)

@@ -48,7 +48,8 @@ class Panel {
     const colours = themeColours();
     // As numbers 0xrrggbbaa: Bokeh would parse words for each point.
     this.packed = colours.series.map((hex) => Number(`0x${hex.slice(1)}ff`));
-    const title = [shorten(this.run.label, 60), shorten(this.device, 20)].join(" · ");
+    const title =
+        `${shorten(this.run.label, 60)} · ${shorten(deviceWords(this.run, this.device), 40)}`;
     const plot = this.plot = figure({
       title,
       height: 520,

@@ -20,9 +20,12 @@ function gpuWords(machine) {
 }
 
 function machineLine(run) {
-  const words = run.machine ? [...cpuWords(run.machine), ...gpuWords(run.machine)].map(String) : [];
+  // What was measured comes first: of a GPU alone, before its host.
+  const on = run.devices.length === 1 && run.devices[0] === "gpu" ? "gpu" : "cpu";
+  const parts = run.machine ? [cpuWords(run.machine), gpuWords(run.machine)] : [];
+  const words = (on === "gpu" ? parts.reverse() : parts).flat().map(String);
   if (!words.length) words.push(run.name);
-  const clock = largest(run.ceilings.filter((c) => c.device === "cpu").map((c) => c.clock_hz));
+  const clock = largest(run.ceilings.filter((c) => c.device === on).map((c) => c.clock_hz));
   if (clock) words.push(`${quantity(clock, "Hz")} observed`);
   if (runs.length > 1)
     words.push(run.folder);
@@ -178,7 +181,8 @@ function verdictTable(run, device) {
   const shown = [...compute, ...memory];
   const threads = run.cores.get(device);
   const title = [
-    runs.length > 1 ? run.label : null, runs.length > 1 || run.devices.length > 1 ? device : null,
+    runs.length > 1 ? run.label : null,
+    runs.length > 1 || run.devices.length > 1 ? deviceWords(run, device) : null,
     device === "cpu" && threads ? `all ${threads} cores` : null
   ].filter(Boolean).join(" · ");
   return el(

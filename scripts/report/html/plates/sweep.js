@@ -60,7 +60,7 @@ function drawSweep({rows}) {
     x: {
       range: new Range1d({start: Math.min(...sizes) / 1.5, end: Math.max(...sizes) * 1.5}),
       tick: size,
-      label: "working set per thread"
+      label: rows[0].device === "gpu" ? "working set" : "working set per thread"
     },
     y: {range: new Range1d({start: low, end: high}), tick: (v) => tick(v, unit)}
   });
