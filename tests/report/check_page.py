@@ -277,6 +277,18 @@ class Page(unittest.TestCase):
             "⚠ WARN power limit 350 W, the board's default is 700 W", "⚠ WARN PCIe x8 of x16"])  # fmt: skip
         self.assertNotIn(str(folder), (run / "report.html").read_text())
 
+    def test_causes_need_no_pointing(self):
+        """Of what warns as of what fails, limits of one cause together; those of ceilings.csv where
+        nothing judged."""
+        said = lambda check: self.js("""
+          const shown = ["f64", "f32"].map((dtype) => ({id: dtype, resource: "compute", dtype, exec_unit: "avx2",
+                                                        verdict: "steal", cause: "3 % stolen"}));
+          const judged = shown.map((c) => ({...c, device: "cpu", verdict: "WARN", causes: ["steal"], gap: []}));
+          const list = findings({check: arguments[0] && {resources: judged, findings: []}}, "cpu", shown);
+          return [...list.children].map((line) => line.textContent);""", check)  # fmt: skip
+        self.assertEqual(said(True), ["⚠ WARN f64 avx2, f32 avx2: steal; 3 % stolen"])
+        self.assertEqual(said(False), ["⚠ WARN f64 avx2, f32 avx2: steal: 3 % stolen"])
+
     def test_table_equals_csv(self):
         groups = benchmarks(self.rows)
         shown = self.table()
