@@ -428,7 +428,7 @@ class Page(unittest.TestCase):
             len(self.table()),
             sum(any(r["level"] == "L2" for r in g) for g in benchmarks(self.rows).values()),
         )
-        self.assertIn("T_upper to T_lower at L2", self.find("#roofline-notes").text)
+        self.assertIn("T_upper to T_lower at L2 with a peak of 861 GOP/s", self.find("#roofline-notes").text)
         # Of the CPU's points that of s8 has the highest peak: 861.12e9; L2 reads 387e9 bytes/s.
         for x, low, high in self.js(
             "const {x, low, high} = panels[0].band.data; return Array.from(x, (v, i) => [v, low[i], high[i]])"
@@ -891,6 +891,36 @@ class Others(unittest.TestCase):
             ("[0, 0, 50], 10, 0, 100", [0, 10, 50]),
         ):
             self.assertEqual(self.js(f"return spread({script})"), expected)
+
+    def test_fewer_threads_than_the_roofs(self):
+        """A kernel of one thread under the roofs of all cores: a note; another choice of threads ends
+        the isolation of a benchmark."""
+        rows = read(self.folder / "roofline.csv")
+        own = [{**r, "kernel": "saxpy", "variant": "", "shape": "2048", "threads": "1"} for r in rows
+               if (r["variant"], r["dtype"], r["shape"]) == ("avx2_packed", "f32", "M:1024/N:1024/K:1024")]  # fmt: skip
+        write(self.folder / "roofline.csv", rows + own)
+        self.open()
+        notes = "return document.getElementById('roofline-notes').textContent"
+        self.assertIn("Measured on fewer than the 4 threads of the roofs: saxpy on 1.", self.js(notes))
+        self.js("change({isolate: benchmarks.find((b) => b.threads === 4).id})")
+        self.browser.find_element(By.CSS_SELECTOR, "#select-threads option[value='1']").click()
+        self.assertEqual(self.js("return visible.filter((b) => b.threads !== null).map((b) => b.title)"),
+                         ["saxpy/f32/2048/warm"])  # fmt: skip
+        self.assertNotIn("fewer than the 4", self.js(notes))
+
+    def test_more_variants_than_colours(self):
+        rows = read(self.folder / "roofline.csv")
+        names = {name: i for i, name in enumerate(dict.fromkeys((r["variant"], r["dtype"], r["shape"]) for r in rows))}
+        for row in rows:
+            row["variant"] = f"variant-{names[row['variant'], row['dtype'], row['shape']] % 20}"
+        write(self.folder / "roofline.csv", rows)
+        self.open()
+        self.js("change({colour: 'variant'})")
+        legend = self.browser.find_element(By.ID, "legend").text
+        self.assertIn("and 4 more", legend)
+        self.assertIn("20 share 8 colours", legend)
+        self.js("change({colour: 'dtype'})")
+        self.assertNotIn("share", self.browser.find_element(By.ID, "legend").text)
 
     def test_ratio_is_of_the_fastest_kernel(self):
         """Not of the one that looks best against the library; one without a ratio is counted."""

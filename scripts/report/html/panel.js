@@ -360,9 +360,11 @@ class Panel {
     this.bandNote = "";
     const level = this.drawn[0].memory.find((m) => m.level === state.level);
     const chosen = this.shown.filter(({b}) => b.id === state.selected);
-    const peak =
-        level && largest((chosen.length ? chosen : this.shown).map(({row}) => limits(row).peak));
+    const peaks = (level ? (chosen.length ? chosen : this.shown) : [])
+                      .map(({b, row}) => ({peak: limits(row).peak, dtype: b.dtype}));
+    const peak = largest(peaks.map((p) => p.peak));
     if (peak) {
+      const unit = rateUnit(peaks.find((p) => p.peak === peak).dtype);
       const [left, right] = this.limits.x.map(Math.log10);
       for (let i = 0; i <= 120; ++i) {
         const x = 10 ** (left - 1 + (right - left + 2) * i / 120);
@@ -371,7 +373,7 @@ class Panel {
         data.low.push(1 / (1 / peak + 1 / (x * level.measured)));
       }
       this.bandNote = `Shaded: from T_upper to T_lower at ${level.level} with a peak of ${
-                          quantity(peak, "FLOP/s")}: ` +
+                          quantity(peak, unit)}: ` +
           "arithmetic and transfer one after the other, up to perfect overlap.";
     }
     this.band.data = data;
@@ -387,7 +389,11 @@ class Panel {
     const ours = visible.filter((b) => b.run === this.run && b.device === this.device);
     const refused = ours.filter((b) => b.refused).length;
     const unplaced = ours.filter((b) => !b.refused && pointRows(b).length === 0).length;
-    const {memory, compute} = this.drawn[0];
+    const {memory, compute, threads} = this.drawn[0];
+    const below = threads && this.drawn.length === 1 ?
+        this.shown.filter(({b}) => b.threads != null && b.threads < threads) :
+        [];
+    const onFewer = unique(below.map(({b}) => `${shorten(b.kernel, 40)} on ${b.threads}`));
     const doubtful = [...memory, ...compute]
                          .filter((c) => c.verdict && c.verdict !== "ok")
                          .map((c) => `${c.level || `${c.dtype} ${c.exec_unit}`} ${c.verdict}`);
@@ -399,6 +405,9 @@ class Panel {
       unplaced &&
           `${unplaced} not drawn: no intensity or rate is known${
               state.level === "bound" ? "" : " at this level"}.`,
+      onFewer.length &&
+          `Measured on fewer than the ${threads} threads of the roofs: ${
+              onFewer.slice(0, 6).join(", ")}${onFewer.length > 6 ? ", …" : ""}.`,
       doubtful.length && `⚠ roof in doubt: ${doubtful.join(", ")}.`,
       this.shown.length > CROWD &&
           `Of more than ${
