@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 import xml.etree.ElementTree as ET
@@ -937,6 +938,29 @@ class Others(unittest.TestCase):
         self.open()
         choices = self.js("return ratioChoices(runs[0]).map((c) => [c.words, c.rows.map((b) => [b.variant, b.peer_ratio])])")
         self.assertEqual(choices, [["fastest kernel of each shape; of 1 more no ratio is known", [["avx2_packed", 0.5]]]])
+
+    def test_calls_of_packed_and_own_benchmarks(self):
+        """From bench.tar.xz; a user's own benchmark is called without dtype and threads."""
+        rows = read(self.folder / "roofline.csv")
+        first = next(r for r in rows if (r["variant"], r["dtype"], r["threads"]) == ("avx2_packed", "f32", "4"))
+        own = {**first, "kernel": "saxpy", "variant": "", "shape": "2048", "temperature": "warm", "threads": "1"}
+        write(self.folder / "roofline.csv", [*rows, own, {**own, "shape": "64", "threads": "4"}])
+        bench = {"benchmarks": [
+            {"name": name, "iterations": 5, "real_time": 2.0, "time_unit": "us"} for name in
+            ("saxpy/2048/min_time:0.1/real_time", "saxpy/64/real_time/threads:4",
+             f"matmul/avx2_packed/f32/{first['shape']}/temp:{first['temperature']}/threads:4/real_time")]}  # fmt: skip
+        (self.folder / "mine.json").write_text(json.dumps(bench))
+        with tarfile.open(self.folder / "bench.tar.xz", "w:xz") as archive:
+            archive.add(self.folder / "mine.json", "bench/mine.json")
+        self.open()
+        calls = self.js("return benchmarks.filter((b) => b.calls).map((b) => [b.kernel, b.calls, b.total_time]).sort()")
+        self.assertEqual([[kernel, n, round(1e6 * s)] for kernel, n, s in calls],
+                         [["matmul", 5, 10], ["saxpy", 5, 10], ["saxpy", 5, 10]])  # fmt: skip
+        (self.folder / "bench.tar.xz").write_bytes(b"no archive")
+        done = subprocess.run([BINARY, "report", self.folder], capture_output=True, text=True,
+                              env={**os.environ, "ROOFLINE_REPORT": str(SCRIPTS)})  # fmt: skip
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn("bench.tar.xz", done.stderr)
 
     def test_missing_parts_leave_a_note(self):
         for gone, said in (

@@ -73,7 +73,7 @@ function limits(row) {
   return {peak: bandwidth * row.ridge_intensity, bandwidth};
 }
 
-// As Google Benchmark calls it.
+// As Google Benchmark calls one of ours.
 function benchmarkName(row) {
   const parts = [
     row.kernel, row.variant, row.dtype, row.shape, row.temperature && `temp:${row.temperature}`,
@@ -85,8 +85,14 @@ function benchmarkName(row) {
 // A GPU's work is not done by threads of the CPU, of which one waits for it.
 const threadsOf = (row) => (row.device === "gpu" ? null : row.threads);
 
+// A user's own name holds neither dtype nor, on one thread, their number.
 function callsOf(run, row) {
-  return run.calls[benchmarkName(row)] ?? [null, null];
+  const own = [row.kernel, row.shape].filter(Boolean).join("/");
+  const stems = [own, `${own}/temp:${row.temperature}`];
+  const names =
+      [benchmarkName(row), ...stems.flatMap((stem) => [`${stem}/threads:${row.threads}`, stem])];
+  const known = names.find((name) => Object.hasOwn(run.calls, name));
+  return known === undefined ? [null, null] : run.calls[known];
 }
 
 function makeBenchmark(run, rows) {
