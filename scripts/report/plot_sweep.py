@@ -101,7 +101,7 @@ def _name_ends(axes, ends):
     to_axes = axes.transAxes.inverted()
     for at, (_, operation, color) in zip(style.spread(heights, 12), ends):
         axes.text(*to_axes.transform((right + 5, at)), style.shorten(operation, 12),
-                  transform=axes.transAxes, color=color, fontsize=8, va="center")  # fmt: skip
+                  transform=axes.transAxes, color=style.ink(color), fontsize=8, va="center")  # fmt: skip
 
 
 def draw(results):
