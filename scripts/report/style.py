@@ -27,7 +27,7 @@ DTYPE_COLORS = {
 }
 KERNEL_MARKERS = {"matmul": "s", "dot": "o", "attention": "^"}
 SPARE_COLORS = ("#444444", "#7a5c3e", "#3b7a7a", "#7a3b3b")
-SPARE_MARKERS = ("D", "v", "P", "X")
+SPARE_MARKERS = ("D", "v", "P", "X", "*", "p", "<", ">", "h", "d")
 
 
 def apply():
