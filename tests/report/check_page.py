@@ -689,7 +689,12 @@ class Page(unittest.TestCase):
                   (text, i) => frame.x_scale.compute(at[i]) + widthOf(text))) - edge;""", key)  # fmt: skip
             self.assertLessEqual(over, 0, key)
         names = ("return PLOTS.find((p) => p.fileName.startsWith('decode')).view.model.y_range.factors")
-        self.assertRegex(self.js(names)[0], "batch:.* 4 threads")
+        self.assertRegex(self.js(names)[0].replace("\n", " "), "batch:.* 4 threads")
+        work = "attention bf16 batch:1/context:8192/heads:32/kv_heads:8/head_dim:128/layout:contiguous cold"
+        lines = self.js("return rowNames([arguments[0]])[0]", work).split("\n")
+        self.assertEqual(len(lines), 3)
+        self.assertLessEqual(max(map(len, lines)), 40)  # marks of isolation included
+        self.assertEqual("".join(lines).strip("1 \u2068\u2069").replace(" ", ""), work.replace(" ", ""))
 
     def test_programs_and_their_parts(self):
         options = self.browser.find_elements(By.CSS_SELECTOR, "#plate-decode option")

@@ -108,7 +108,14 @@ function figure({title, x, y, height = 320, tools = "pan,wheel_zoom,box_zoom,res
   return plot;
 }
 
-// A chart of a line each: its title starts above their names, which take half of the width.
+// Names of a chart's rows, numbered as some may be the same, in lines that leave the chart its
+// room.
+const rowNames = (names) => names.map((name, i) => wrapped(`${i + 1}  ${isolated(name, 120)}`, 38));
+
+const rowHeight = (names, least) =>
+    Math.max(least, 6 + 15 * Math.max(...names.map((name) => name.split("\n").length)));
+
+// The title of such a chart starts above the names.
 function besideNames(plot, names) {
   plot.title.offset = -Math.max(...names.map((name) => widthOf(name, 12))) - 8;
 }

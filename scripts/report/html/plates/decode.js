@@ -24,11 +24,10 @@ function decodeChoices(run) {
 
 function drawDecode({rows, label}) {
   const colours = themeColours();
-  const names = shortenApart(rows.map((b) => label(b).filter(Boolean).join(" ")), 48);
-  const factors = names.map((name, i) => `${i + 1}  ${isolated(name)}`);
+  const factors = rowNames(rows.map((b) => label(b).filter(Boolean).join(" ")));
   const upper = (b) => largest(b.rows.map((r) => r.t_upper_s)) ?? b.t_lower_s;
   const plot = figure({
-    height: 80 + 34 * rows.length,
+    height: 80 + rowHeight(factors, 34) * rows.length,
     tools: "reset",
     x: {
       type: "linear",

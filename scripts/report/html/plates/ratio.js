@@ -25,11 +25,10 @@ function ratioChoices(run) {
 
 function drawRatio({rows}) {
   const colours = themeColours();
-  const names = shortenApart(rows.map(workWords), 46);
-  const factors = names.map((name, i) => `${i + 1}  ${isolated(name)}`);
+  const factors = rowNames(rows.map(workWords));
   const ratios = rows.map((b) => b.peer_ratio);
   const plot = figure({
-    height: 80 + 22 * rows.length,
+    height: 80 + rowHeight(factors, 22) * rows.length,
     tools: "reset",
     x: {
       range: new Range1d({
