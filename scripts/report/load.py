@@ -64,6 +64,7 @@ class Row:
 class Step:
     """A row of prediction.csv: a whole decode step, measured and predicted."""
 
+    device: str
     variant: str
     dtype: str
     kv: str
@@ -71,7 +72,7 @@ class Step:
     context: int
     layers: int
     head: bool
-    threads: int
+    threads: int | None  # None on a GPU
     time_s: float
     low_s: float | None
     high_s: float | None
@@ -258,7 +259,7 @@ def roofline(path):
 def steps(path):
     """The whole steps of prediction.csv, without their parts."""
     columns = (
-        "program part variant dtype time_s time_low_s time_high_s t_lower_s t_upper_s verdict"
+        "device program part variant dtype time_s time_low_s time_high_s t_lower_s t_upper_s verdict"
     ).split()
     return [_step(r) for r in records(path, columns) if r.text("part") == "step"]
 
@@ -272,7 +273,9 @@ def _step(record):
             record.fail("program", f"{record.text('program')[:80]!r} has no {key}:<number>")
         return int(text)
 
+    device = record.text("device")
     return Step(
+        device=device,
         variant=record.text("variant"),
         dtype=record.text("dtype"),
         kv=keys.get("kv", ""),
@@ -280,7 +283,7 @@ def _step(record):
         context=size("T"),
         layers=size("layers"),
         head=size("V", "0") > 0,
-        threads=size("threads", "1"),
+        threads=None if device == "gpu" else size("threads", "1"),
         time_s=record.required("time_s"),
         low_s=record.number("time_low_s"),
         high_s=record.number("time_high_s"),
@@ -321,6 +324,7 @@ class Results:
 
     machine: str
     title: str  # the model of what was measured where machine.json tells it, else the machine's name
+    names: dict  # device: its title
     date: str
     ceilings: list
     rows: list
@@ -387,9 +391,14 @@ def results(folder):
     everything = [row for table in tables.values() for row in table]
     machine = everything[0].machine if everything else ""
     date = re.search(r"\d{4}-\d{2}-\d{2}", folder.resolve().name)
+    rows_of = {}
+    for row in everything:
+        rows_of.setdefault(row.device, []).append(row)
+    title = lambda rows: _title(folder / "machine.json", rows)
     return Results(
         machine=machine,
-        title=_title(folder / "machine.json", everything) or machine,
+        title=title(everything) or machine,
+        names={device: title(rows) or rows[0].machine for device, rows in rows_of.items()},
         date=date.group() if date else "",
         ceilings=tables["ceilings"],
         rows=tables["roofline"],

@@ -8,9 +8,11 @@ import html
 import importlib.metadata
 import importlib.util
 import json
+import lzma
 import re
 import string
 import subprocess
+import tarfile
 from pathlib import Path
 
 import batch_curves
@@ -20,8 +22,8 @@ import select_rows
 HTML = Path(__file__).resolve().parent / "html"
 # In the order in which they use each other.
 SCRIPTS = (
-    "text data state filters verdicts plot marks crowd panel roofline plates/ladder plates/sweep "
-    "plates/batch plates/decode plates/ratio plates/trace plates/plates table main"
+    "text data state filters verdicts plot marks crowd labels panel roofline plates/ladder "
+    "plates/sweep plates/batch plates/decode plates/ratio plates/trace plates/plates table main"
 ).split()
 # bokeh-api: figures made in the browser instead of in Python.
 LIBRARY_SCRIPTS = ("bokeh.min.js", "bokeh-api.min.js")
@@ -36,16 +38,38 @@ def library():
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
+# What Google Benchmark itself appends to a name.
+_APPENDED = re.compile(
+    r"(/((real|manual|process)_time|(iterations|repeats|min_time|min_warmup_time):[^/]*))+(?=(/threads:\d+)?$)"
+)
+
+
+def _bench_json(folder):
+    """(where, document) of each bench/*.json, or of those that the folder keeps packed."""
+    paths = sorted((folder / "bench").glob("*.json"))
+    for path in paths:
+        yield path, load.json_file(path)
+    packed = folder / "bench.tar.xz"
+    if paths or not packed.exists():
+        return
+    try:
+        with tarfile.open(packed, "r:xz") as archive:
+            for member in archive:
+                if member.isfile() and member.name.endswith(".json"):
+                    yield f"{packed}: {member.name}", json.load(archive.extractfile(member))
+    except (OSError, EOFError, ValueError, lzma.LZMAError, tarfile.TarError) as error:
+        raise load.BadTable(f"{packed}: {error}") from None
+
+
 def _calls(folder):
     """{benchmark's name: [calls while timed, their seconds]} over all repetitions in bench/*.json."""
     calls = {}
-    for path in sorted((folder / "bench").glob("*.json")):
-        document = load.json_file(path)
+    for path, document in _bench_json(folder):
         try:
             for row in document["benchmarks"]:
                 if row.get("run_type") == "aggregate" or row.get("error_occurred"):
                     continue
-                name = re.sub(r"(/(real|manual|process)_time)+$", "", row["name"])
+                name = _APPENDED.sub("", row["name"])
                 known = calls.setdefault(name, [0, 0.0])
                 known[0] += row["iterations"]
                 known[1] += row["iterations"] * row["real_time"] * _SECONDS[row["time_unit"]]

@@ -26,8 +26,8 @@ def _mark_critical(axes, row, color, place):
     axes.plot([row.critical_batch] * 2, [axes.get_ylim()[0], row.peak], color=color,
               linewidth=0.9, linestyle=(0, (2, 2)))  # fmt: skip
     axes.annotate(f"B = {row.critical_batch:.4g}", (row.critical_batch, row.peak),
-                  xytext=(0, 4 + 12 * place), textcoords="offset points", color=color, fontsize=8,
-                  ha="center")  # fmt: skip
+                  xytext=(0, 4 + 12 * place), textcoords="offset points", color=style.ink(color),
+                  fontsize=8, ha="center")  # fmt: skip
 
 
 def _ticks(axes):

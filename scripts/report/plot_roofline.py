@@ -18,6 +18,7 @@ SMALL = 7.6
 UNDER_TEXT = dict(facecolor="white", edgecolor="none", alpha=0.8, pad=0.5)
 # Roofs this close share a label.
 SAME = 0.01
+MOST_ENTRIES = 12  # of kernels, and of dtypes, that the legend names
 
 
 def _flagged(row):
@@ -55,9 +56,9 @@ def _compute_labels(roofs):
 
 
 class _Panel:
-    def __init__(self, axes, results, device, kernels):
-        self.axes, self.known_kernels = axes, kernels
-        self.known = []  # dtypes of the whole picture, set before drawing
+    def __init__(self, axes, results, device):
+        self.axes = axes
+        self.known = self.known_kernels = []  # of the whole picture, set before drawing
         self.memory = memory_roofs(results, device)
         self.compute = compute_roofs(results, device)
         self.points, self.refused, self.unplaced = points(results, device)
@@ -227,12 +228,27 @@ class _Panel:
         probe.remove()
         return extent.width, extent.height
 
-    def _fit(self, text, width):
-        """The longest beginning of a label that is no wider than `width` pixels."""
-        limit = len(text)
-        while limit > 1 and self._text_size(style.shorten(text, limit), SMALL)[0] > width:
-            limit = min(limit - 1, 60)
-        return style.shorten(text, limit)
+    def _in_lines(self, name, rate, width):
+        """A peak's name and rate, in lines no wider than `width` pixels. The rate has its own, unless
+        the name needs two: then it follows if there is room."""
+        fits = lambda text: self._text_size(text, SMALL)[0] <= width
+        lines = []
+        for part in name.split(", "):
+            joined = f"{lines[-1]}, {part}" if lines else part
+            if lines and fits(joined):
+                lines[-1] = joined
+                continue
+            if lines:
+                lines[-1] += ","
+            limit = len(part)
+            while limit > 8 and not fits(style.shorten(part, limit)):
+                limit = min(limit - 1, 60)
+            lines.append(style.shorten(part, limit))
+        if len(lines) > 1 and fits(f"{lines[-1]} {rate}"):
+            lines[-1] += f" {rate}"
+        else:
+            lines.append(rate)
+        return "\n".join(lines)
 
     def _compute_text(self):
         """Labels in the right margin at the height of their roofs, moved apart where they meet."""
@@ -242,10 +258,11 @@ class _Panel:
         right = self._pixels(self.x[1], 1)[0]
         room = self.axes.figure.bbox.x1 - right - 18
         heights = [self._pixels(self.x[1], label[0])[1] for label in labels]
-        texts = [f"{self._fit(name, room)}\n{rate}" for _, name, rate, _ in labels]
-        gap = max(self._text_size(text, SMALL)[1] for text in texts) + 3
+        texts = [self._in_lines(name, rate, room) for _, name, rate, _ in labels]
+        halves = [self._text_size(text, SMALL)[1] / 2 for text in texts]
+        gaps = [low + high + 3 for low, high in zip(halves, halves[1:])]
         to_axes = self.axes.transAxes.inverted()
-        places = style.spread(heights, gap, self.axes.figure.bbox.y1 - gap / 2 - 3)
+        places = style.spread(heights, gaps, self.axes.figure.bbox.y1 - halves[-1] - 3)
         for height, at, text, label in zip(heights, places, texts, labels):
             color = style.dtype_color(label[-1].dtype, self.known) if label[-1] else "#444444"
             corners = to_axes.transform([(right + 2, height), (right + 9, at), (right + 12, at)])
@@ -255,7 +272,7 @@ class _Panel:
             )  # fmt: skip
             self.axes.text(
                 *to_axes.transform((right + 14, at)), text, transform=self.axes.transAxes,
-                color=color, fontsize=SMALL, va="center", ha="left", linespacing=1.1,
+                color=style.ink(color), fontsize=SMALL, va="center", ha="left", linespacing=1.1,
             )  # fmt: skip
 
     def _memory_text(self):
@@ -341,13 +358,15 @@ def _notes(results, panels):
     return notes
 
 
-def _legend(figure, panels, known, kernels, y, height):
-    """Two rows: marks and strokes, then the colours of the dtypes."""
+def _legend_entries(panels, known, kernels):
+    """Marks and strokes, then the colours of the dtypes."""
     grey = dict(color="#555555", linestyle="none", markersize=5)
     marks = [
-        Line2D([], [], marker=style.kernel_marker(k, kernels), label=style.shorten(k, 12), **grey)
-        for k in kernels[:4]
+        Line2D([], [], marker=style.kernel_marker(k, kernels), label=style.shorten(k, 24), **grey)
+        for k in kernels[:MOST_ENTRIES]
     ]
+    more = lambda names: [Line2D([], [], linestyle="none", label=f"and {len(names)} more")] if names else []
+    marks += more(kernels[MOST_ENTRIES:])
     if any(point.library for panel in panels for point in panel.points):
         marks.append(Line2D([], [], marker="o", markerfacecolor="white", label="library", **grey))
     roofs = [row for panel in panels for row in (*panel.memory, *panel.compute)]
@@ -363,41 +382,64 @@ def _legend(figure, panels, known, kernels, y, height):
                             linestyle="none", markersize=3.4, label="ridge"))  # fmt: skip
     colors = [
         Line2D([], [], color=style.dtype_color(d, known), linewidth=4, label=style.shorten(d, 10))
-        for d in known[:12]
+        for d in known[:MOST_ENTRIES]
     ]
-    for row, entries in enumerate((marks, colors)):
+    return marks, colors + more(known[MOST_ENTRIES:])
+
+
+def _legend_lines(figure, *groups):
+    """The entries of each group, in lines that are no wider than the figure."""
+    renderer = figure.canvas.get_renderer()
+    lines = []
+    for entries in groups:
+        room = 0
+        for entry in entries:
+            probe = figure.text(0, 0, entry.get_label(), fontsize=SMALL)
+            # Handle, its distance to the text and that to the next: in font sizes, as below.
+            width = probe.get_window_extent(renderer).width + 3.1 * SMALL / 72 * figure.dpi
+            probe.remove()
+            if width > room:
+                lines.append([])
+                room = 0.98 * figure.bbox.width
+            lines[-1].append(entry)
+            room -= width
+    return lines
+
+
+def _draw_legend(figure, lines, y, height):
+    for row, entries in enumerate(lines):
         figure.legend(
-            handles=entries, loc="lower left", bbox_to_anchor=(0.01, y + (1 - row) * NOTE / height),
-            ncol=max(1, len(entries)), frameon=False, fontsize=SMALL, handlelength=1.4,
+            handles=entries, loc="lower left",
+            bbox_to_anchor=(0.01, y + (len(lines) - 1 - row) * NOTE / height),
+            ncol=len(entries), frameon=False, fontsize=SMALL, handlelength=1.4,
             handletextpad=0.5, columnspacing=1.2, borderpad=0, borderaxespad=0,
         )  # fmt: skip
 
 
 def _panel_title(results, device):
-    rows = (row for row in (*results.ceilings, *results.rows) if row.device == device)
-    machine = next(rows).machine
-    text = device if machine == results.machine else f"{device}: {machine}"
-    return style.shorten(text, 60)
+    name = results.names[device]
+    return style.shorten(device if name == results.title else f"{device}: {name}", 60)
 
 
 def draw(results):
     """The figure of a results folder. Never empty: what is missing is said at its foot."""
     style.apply()
     names = devices(results) or ["cpu"]
-    kernels = sorted({row.kernel for row in results.rows if not row.parent})
     figure = Figure(figsize=(WIDTH, PANEL), dpi=100)
     FigureCanvasAgg(figure)  # measures text
     drawn = set()
     panels = []
     for name in names:
-        panel = _Panel(figure.add_axes((0, 0, 1, 1), label=len(panels)), results, name, kernels)
+        panel = _Panel(figure.add_axes((0, 0, 1, 1), label=len(panels)), results, name)
         drawn |= {p.row.dtype for p in panel.points} | {r.dtype for r in panel.compute}
         panels.append(panel)
     order = list(style.DTYPE_COLORS)
     known = sorted(drawn, key=lambda d: (order.index(d) if d in order else len(order), d))
     notes = _notes(results, panels)
 
-    foot = 0.42 + NOTE * len(notes)
+    kernels = sorted({point.row.kernel for panel in panels for point in panel.points})
+    legend = _legend_lines(figure, *_legend_entries(panels, known, kernels))
+    foot = 0.08 + NOTE * (len(legend) + len(notes))
     top = TOP + (0.16 if len(panels) > 1 else 0)
     height = top + len(panels) * PANEL + foot
     figure.set_size_inches(WIDTH, height)
@@ -410,7 +452,7 @@ def draw(results):
     figure.text(0.012, 1 - 0.37 / height, "  ·  ".join(subtitle), fontsize=8.5, color="#555555",
                 va="top")  # fmt: skip
     for i, panel in enumerate(panels):
-        panel.known = known
+        panel.known, panel.known_kernels = known, kernels
         bottom = foot + (len(panels) - 1 - i) * PANEL + 0.5
         panel.axes.set_position(
             (LEFT / WIDTH, bottom / height, (WIDTH - LEFT - RIGHT) / WIDTH, (PANEL - 0.62) / height)
@@ -418,7 +460,7 @@ def draw(results):
         if len(panels) > 1:
             panel.axes.set_title(_panel_title(results, names[i]), loc="left", fontsize=9, pad=3)
         panel.draw()
-    _legend(figure, panels, known, kernels, (0.1 + NOTE * len(notes)) / height, height)
+    _draw_legend(figure, legend, (0.1 + NOTE * len(notes)) / height, height)
     for i, note in enumerate(notes):
         figure.text(0.012, (0.06 + NOTE * (len(notes) - 1 - i)) / height, style.shorten(note, 138),
                     fontsize=7, color="#555555", va="bottom")  # fmt: skip

@@ -47,7 +47,7 @@ def _name_batches(axes, curve, color):
     for row in curve:
         if row.batch in powers:
             axes.annotate(f"{row.batch:g}", (row.step_s, row.tokens_per_s_per_chip), xytext=(3, -9),
-                          textcoords="offset points", fontsize=6.5, color=color)  # fmt: skip
+                          textcoords="offset points", fontsize=6.5, color=style.ink(color))  # fmt: skip
 
 
 def _draw_curves(axes, curves):

@@ -18,7 +18,7 @@ def _groups(rows, key):
 
 
 def _panel(row):
-    return row.variant, row.dtype, row.kv
+    return row.device, row.variant, row.dtype, row.kv
 
 
 def _curve(row):
@@ -29,7 +29,8 @@ def _label(curve, threads):
     context, layers, head, own = curve
     text = f"context {context:g}, {layers:g} layer{'s' if layers != 1 else ''}"
     of_head = " + head" if head else ""
-    of_threads = f", {own:g} thread{'s' if own != 1 else ''}" if own != threads else ""
+    fewer = own is not None and own != threads
+    of_threads = f", {own:g} thread{'s' if own != 1 else ''}" if fewer else ""
     return text + of_head + of_threads
 
 
@@ -37,7 +38,7 @@ def _seconds(value, _position=None):
     return style.short_quantity(value, "s")
 
 
-def _draw_panel(axes, rows, limits, threads):
+def _draw_panel(axes, rows, limits, threads, several_devices):
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     for place, (curve, points) in enumerate(sorted(_groups(rows, _curve).items())):
@@ -69,8 +70,9 @@ def _draw_panel(axes, rows, limits, threads):
     axes.grid(True, which="major", color=style.GRID, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.tick_params(which="both", length=2.5, width=0.6, labelsize=7.5)
-    variant, dtype, kv = _panel(rows[0])
-    axes.set_title(style.shorten(f"{variant}: {dtype}, KV cache {kv}", 44), loc="left", fontsize=9,
+    device, variant, dtype, kv = _panel(rows[0])
+    on = f"{device} " if several_devices else ""
+    axes.set_title(style.shorten(f"{on}{variant}: {dtype}, KV cache {kv}", 44), loc="left", fontsize=9,
                    pad=4)  # fmt: skip
     axes.set_xlabel("batch", fontsize=8.5)
     axes.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.13), borderaxespad=0, frameon=False,
@@ -78,9 +80,16 @@ def _draw_panel(axes, rows, limits, threads):
                 ncol=LEGEND_COLUMNS)  # fmt: skip
 
 
-def draw(rows, title):
-    """`rows`: the whole steps of prediction.csv; at least one."""
+def _title(results):
+    """Of the device, if all steps ran on one."""
+    on = {row.device for row in results.steps}
+    return results.names.get(on.pop(), results.title) if len(on) == 1 else results.title
+
+
+def draw(results):
+    """The whole steps of prediction.csv, of which there is at least one."""
     style.apply()
+    rows, title = results.steps, _title(results)
     panels = _groups(rows, _panel)
     columns = min(2, len(panels))
     lines = -(-len(panels) // columns)
@@ -99,7 +108,7 @@ def draw(rows, title):
     batches = [row.batch for row in rows]
     times = [t for row in rows for t in (row.time_s, row.lower_s, row.upper_s)]
     limits = ((min(batches) / 1.3, max(batches) * 1.3), (min(times) / 1.5, max(times) * 1.5))
-    threads = max(row.threads for row in rows)
+    threads = max((row.threads for row in rows if row.threads), default=None)
     share = (width - LEFT - 0.2 - 0.65 * (columns - 1)) / columns
     for place, members in enumerate(panels.values()):
         line, column = divmod(place, columns)
@@ -109,7 +118,7 @@ def draw(rows, title):
             share / width,
             (PANEL - 0.2) / height,
         ))  # fmt: skip
-        _draw_panel(axes, members, limits, threads)
+        _draw_panel(axes, members, limits, threads, len({row.device for row in rows}) > 1)
         axes.yaxis.set_major_formatter(FuncFormatter(_seconds))
         if column == 0:
             axes.set_ylabel("time of a step", fontsize=8.5)

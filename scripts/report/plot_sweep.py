@@ -29,10 +29,12 @@ def _panels(results):
     return panels
 
 
-def _title(device, resource, threads):
+def _title(results, device, resource, threads):
     whole = threads is None or device == "gpu"
     count = "" if whole else f", {threads:g} thread{'s' if threads != 1 else ''}"
-    return style.shorten(f"{device} {resource}{count}", 60)
+    name = results.names[device]
+    whose = "" if name == results.title else f" of {name}"
+    return style.shorten(f"{device} {resource}{count}{whose}", 60)
 
 
 def _levels(axes, curves):
@@ -50,7 +52,7 @@ def _levels(axes, curves):
                   transform=axes.get_xaxis_transform(), ha="center", va="top")  # fmt: skip
 
 
-def _draw(axes, device, resource, threads, curves, known, sizes):
+def _draw(axes, title, resource, curves, known, sizes):
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     ends = []
@@ -87,7 +89,7 @@ def _draw(axes, device, resource, threads, curves, known, sizes):
     axes.grid(True, which="major", color=style.GRID, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.tick_params(which="both", length=2.5, width=0.6, labelsize=7.5)
-    axes.set_title(_title(device, resource, threads), loc="left", fontsize=9, pad=4)
+    axes.set_title(title, loc="left", fontsize=9, pad=4)
     _name_ends(axes, ends)
 
 
@@ -99,7 +101,7 @@ def _name_ends(axes, ends):
     to_axes = axes.transAxes.inverted()
     for at, (_, operation, color) in zip(style.spread(heights, 12), ends):
         axes.text(*to_axes.transform((right + 5, at)), style.shorten(operation, 12),
-                  transform=axes.transAxes, color=color, fontsize=8, va="center")  # fmt: skip
+                  transform=axes.transAxes, color=style.ink(color), fontsize=8, va="center")  # fmt: skip
 
 
 def draw(results):
@@ -119,13 +121,14 @@ def draw(results):
     figure.text(0.012, 1 - 0.37 / height, "  ·  ".join(subtitle), fontsize=8.5, color="#555555",
                 va="top")  # fmt: skip
     sizes = [r.size_bytes for *_, curves in panels for rows in curves.values() for r in rows]
-    for i, panel in enumerate(panels):
+    for i, (device, resource, threads, curves) in enumerate(panels):
         bottom = 0.3 + PANEL * (len(panels) - 1 - i) + 0.3
         axes = figure.add_axes(
             (LEFT / WIDTH, bottom / height, (WIDTH - LEFT - RIGHT) / WIDTH, (PANEL - 0.62) / height),
             label=i,
         )
-        _draw(axes, *panel, known, (min(sizes), max(sizes)))
+        title = _title(results, device, resource, threads)
+        _draw(axes, title, resource, curves, known, (min(sizes), max(sizes)))
     each = " per thread" if any(device == "cpu" for device, *_ in panels) else ""
     axes.set_xlabel(f"working set{each}", fontsize=8.5)
     return figure

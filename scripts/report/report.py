@@ -27,7 +27,7 @@ def _pictures(folder, results):
     else:
         print("sweep.csv has no rows: no sweep picture")
     if results.steps:
-        save(plot_steps.draw(results.steps, results.title), folder / "decode")
+        save(plot_steps.draw(results), folder / "decode")
 
 
 def _arguments(arguments):

@@ -1,8 +1,11 @@
 """Looks that the pictures share: type, colours, marks, number formats, placing of labels."""
 
+import itertools
 import math
+import statistics
 
 import matplotlib
+import matplotlib.colors
 
 matplotlib.use("Agg")
 
@@ -24,7 +27,7 @@ DTYPE_COLORS = {
 }
 KERNEL_MARKERS = {"matmul": "s", "dot": "o", "attention": "^"}
 SPARE_COLORS = ("#444444", "#7a5c3e", "#3b7a7a", "#7a3b3b")
-SPARE_MARKERS = ("D", "v", "P", "X")
+SPARE_MARKERS = ("D", "v", "P", "X", "*", "p", "<", ">", "h", "d")
 
 
 def apply():
@@ -53,6 +56,20 @@ def dtype_color(dtype, known):
         return DTYPE_COLORS[dtype]
     spare = [d for d in known if d not in DTYPE_COLORS]
     return SPARE_COLORS[spare.index(dtype) % len(SPARE_COLORS)]
+
+
+def contrast(color):
+    """With white, as WCAG 2 has it: 1 to 21."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+              for c in matplotlib.colors.to_rgb(color)]  # fmt: skip
+    return 1.05 / (0.05 + 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+
+
+def ink(color):
+    """A colour of marks for words on white: darkened until they can be read, at 4.5 to 1."""
+    while contrast(color) < 4.5:
+        color = tuple(0.97 * c for c in matplotlib.colors.to_rgb(color))
+    return color
 
 
 def kernel_marker(kernel, known):
@@ -115,26 +132,21 @@ def size_tick(value, _position=None):
 
 
 def spread(positions, gap, highest=math.inf):
-    """Moves sorted positions apart to at least `gap` and to `highest` at most, as little as possible.
+    """Moves sorted positions apart to at least `gap` (or to each of the gaps between them) and to
+    `highest` at most, as little as possible.
 
-    Neighbours that are too close form a block around the mean of where its members wanted to be;
-    blocks that then touch are merged.
+    With the gaps taken off, neighbours that are too close form a block around the mean of where its
+    members wanted to be; blocks that then touch are merged.
     """
+    gaps = gap if isinstance(gap, list) else [gap] * (len(positions) - 1)
+    offsets = [0, *itertools.accumulate(gaps)][: len(positions)]
     blocks = []
-    for position in positions:
-        blocks.append([[position], position])
-        while len(blocks) > 1:
-            (low, low_at), (high, high_at) = blocks[-2:]
-            if high_at - (len(high) - 1) * gap / 2 >= low_at + (len(low) - 1) * gap / 2 + gap:
-                break
-            members = low + high
-            # Each member's wish for the block's centre, were it alone to decide.
-            wishes = [p - (i - (len(members) - 1) / 2) * gap for i, p in enumerate(members)]
-            blocks[-2:] = [[members, sum(wishes) / len(wishes)]]
-    apart = [
-        at + (i - (len(members) - 1) / 2) * gap for members, at in blocks for i in range(len(members))
-    ]
-    return [min(at, highest - i * gap) for i, at in zip(range(len(apart) - 1, -1, -1), apart)]
+    for position, offset in zip(positions, offsets):
+        blocks.append([position - offset])
+        while len(blocks) > 1 and statistics.mean(blocks[-1]) < statistics.mean(blocks[-2]):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    apart = [statistics.mean(block) for block in blocks for _ in block]
+    return [min(at + off, highest - (offsets[-1] - off)) for at, off in zip(apart, offsets)]
 
 
 class Placer:

@@ -97,6 +97,37 @@ class Layout(unittest.TestCase):
         figure = plot_roofline.draw(replace(self.results, ceilings=ceilings, rows=rows))
         self.assertEqual(overlaps(figure), [])
 
+    def test_names_of_peaks_are_whole(self):
+        """Of two units and dtypes at the same rate: in lines, not cut."""
+        peaks = [r for r in self.results.ceilings if r.resource == "compute" and r.device == "cpu" and r.threads == 4]
+        rest = [r for r in self.results.ceilings if r not in peaks]
+        made = [replace(peaks[0], dtype=dtype, exec_unit=unit, measured=1e12) for dtype, unit in
+                (("bf16", "simd-avx512-bf16"), ("bf16xs8", "simd-avx512-vnni"), ("f32", "simd-avx2"))]  # fmt: skip
+        figure = plot_roofline.draw(replace(self.results, ceilings=rest + made))
+        names = next(t.get_text() for t in figure.findobj(Text) if "vnni" in t.get_text())
+        for part in ("bf16 simd-avx512-bf16", "bf16xs8 simd-avx512-vnni", "f32 simd-avx2"):
+            self.assertIn(part, names)
+        self.assertEqual(overlaps(figure), [])
+
+    def test_legend_names_what_is_drawn(self):
+        """However many kernels, in lines; none of which every point is refused."""
+        rows = [replace(r, kernel=f"a-kernel-of-one's-own-{len(r.shape) % 7}") for r in self.results.rows]
+        kernels = sorted({r.kernel for r in rows})
+        rows += [replace(r, kernel="refused", verdict="above-roof") for r in rows]
+        figure = plot_roofline.draw(replace(self.results, rows=rows))
+        named = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+        self.assertEqual([name for name in named if "own" in name], kernels)
+        self.assertNotIn("refused", named)
+        self.assertGreater(len(figure.legends), 2)
+        self.assertEqual(overlaps(figure), [])
+        many = [replace(r, kernel=f"k{i:02}") for i, r in enumerate(self.results.rows[:60])]
+        figure = plot_roofline.draw(replace(self.results, rows=many))
+        named = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+        more = next(int(name.split()[1]) for name in named if name.startswith("and "))
+        self.assertEqual(more + plot_roofline.MOST_ENTRIES, len({r.kernel for r in many if r.threads in (4, None)
+                         and r.verdict == "ok"}))  # fmt: skip
+        self.assertEqual(overlaps(figure), [])
+
     def test_one_cpu_panel(self):
         cpu = lambda rows: [r for r in rows if r.device == "cpu"]
         results = replace(
@@ -128,7 +159,18 @@ class Style(unittest.TestCase):
         # 0 and 1 push each other to -4.5 and 5.5; 14 then is too close and joins them.
         self.assertEqual(style.spread([0, 1, 14], 10), [-5, 5, 15])
         self.assertEqual(style.spread([], 10), [])
+        # Offsets 0, 10 and 30 taken off, all want to be at -40/3.
+        for at, expected in zip(style.spread([0, 0, 0], [10, 20]), (-40 / 3, -10 / 3, 50 / 3)):
+            self.assertAlmostEqual(at, expected)
         self.assertEqual(style.spread([0, 90, 100, 100], 10, 100), [0, 80, 90, 100])
+
+    def test_words_can_be_read_on_white(self):
+        self.assertAlmostEqual(style.contrast("#000000"), 21)
+        self.assertAlmostEqual(style.contrast("#ffffff"), 1)
+        self.assertAlmostEqual(style.contrast("#767676"), 4.54, 2)  # the greyest that WCAG's AA allows
+        for color in (*style.DTYPE_COLORS.values(), *style.SPARE_COLORS):
+            self.assertGreaterEqual(style.contrast(style.ink(color)), 4.5, color)
+        self.assertEqual(style.ink("#0072B2"), "#0072B2")  # 5.2: as it is
 
     def test_turned_boxes(self):
         square = style.box(0, 0, 2, 2, 0)

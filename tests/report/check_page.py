@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 import xml.etree.ElementTree as ET
@@ -277,6 +278,18 @@ class Page(unittest.TestCase):
             "⚠ WARN power limit 350 W, the board's default is 700 W", "⚠ WARN PCIe x8 of x16"])  # fmt: skip
         self.assertNotIn(str(folder), (run / "report.html").read_text())
 
+    def test_causes_need_no_pointing(self):
+        """Of what warns as of what fails, limits of one cause together; those of ceilings.csv where
+        nothing judged."""
+        said = lambda check: self.js("""
+          const shown = ["f64", "f32"].map((dtype) => ({id: dtype, resource: "compute", dtype, exec_unit: "avx2",
+                                                        verdict: "steal", cause: "3 % stolen"}));
+          const judged = shown.map((c) => ({...c, device: "cpu", verdict: "WARN", causes: ["steal"], gap: []}));
+          const list = findings({check: arguments[0] && {resources: judged, findings: []}}, "cpu", shown);
+          return [...list.children].map((line) => line.textContent);""", check)  # fmt: skip
+        self.assertEqual(said(True), ["⚠ WARN f64 avx2, f32 avx2: steal; 3 % stolen"])
+        self.assertEqual(said(False), ["⚠ WARN f64 avx2, f32 avx2: steal: 3 % stolen"])
+
     def test_table_equals_csv(self):
         groups = benchmarks(self.rows)
         shown = self.table()
@@ -416,7 +429,7 @@ class Page(unittest.TestCase):
             len(self.table()),
             sum(any(r["level"] == "L2" for r in g) for g in benchmarks(self.rows).values()),
         )
-        self.assertIn("T_upper to T_lower at L2", self.find("#roofline-notes").text)
+        self.assertIn("T_upper to T_lower at L2 with a peak of 861 GOP/s", self.find("#roofline-notes").text)
         # Of the CPU's points that of s8 has the highest peak: 861.12e9; L2 reads 387e9 bytes/s.
         for x, low, high in self.js(
             "const {x, low, high} = panels[0].band.data; return Array.from(x, (v, i) => [v, low[i], high[i]])"
@@ -642,6 +655,47 @@ class Page(unittest.TestCase):
         next(option for option in options if "latency" in option.text).click()
         until(lambda: self.js(highest) < 1, "a plate in seconds")
 
+    def test_sweep_curves(self):
+        """Of each access the fastest; one of a single size, as a probe of L1, only where it is alone."""
+        curves = self.js("""
+          const row = (operation, variant, size_bytes, measured) =>
+              ({resource: "bandwidth", operation, variant, dtype: "", size_bytes, measured});
+          return sweepCurves([row("read", "sm80_shared", 1, 33), row("read", "sm80", 8, 4), row("read", "sm80", 4, 9),
+                              row("read", "slow", 4, 2), row("read", "slow", 8, 2), row("write", "one", 4, 5)])
+              .map(([operation, rows]) => [operation, rows.map((r) => r.variant + r.size_bytes)]);""")
+        self.assertEqual(curves, [["read", ["sm804", "sm808"]], ["write", ["one4"]]])
+        looks = self.js("return sweepLooks(['copy', 'copy_nt', 'read', 'triad', 'triad_nt', 'write', 'write_nt'])")
+        for part in zip(*looks):
+            self.assertEqual(len(set(part)), 7, part)
+
+    def test_ticks_of_few_decades(self):
+        ticks = ("return Array.from(new DecadeTicker({desired_num_ticks: 5})"
+                 ".get_ticks_no_defaults(arguments[0], arguments[1], null, 5).major)")  # fmt: skip
+        self.assertEqual(self.js(ticks, 3e9, 6e10), [5e9, 1e10, 2e10, 5e10])
+        self.assertEqual(self.js(ticks, 9e-10, 3e-9), [1e-9, 2e-9])
+        self.assertEqual(self.js(ticks, 0.5, 2e4), [1, 10, 100, 1000, 10000])
+        shared = self.js("return PLOTS.map(({view: {model: {below, center}}}) => below[0].ticker === "
+                         "center.find((part) => part.dimension === 0 && part.ticker).ticker)")  # fmt: skip
+        self.assertEqual(set(shared), {True})
+
+    def test_words_of_plates_have_room(self):
+        """Beside bars and points up to the chart's edge, above them in lines."""
+        for key in ("ladder", "ratio"):
+            over = self.js("""
+              const {view: {model: plot, frame, canvas_view}} = PLOTS.find((p) => p.fileName.startsWith(arguments[0]));
+              const {data} = plot.renderers.map((r) => r.data_source).find((s) => s.data.text);
+              const at = data.ratios ?? data.shares, edge = canvas_view.el.getBoundingClientRect().width;
+              return Math.max(...data.text.map(
+                  (text, i) => frame.x_scale.compute(at[i]) + widthOf(text))) - edge;""", key)  # fmt: skip
+            self.assertLessEqual(over, 0, key)
+        names = ("return PLOTS.find((p) => p.fileName.startsWith('decode')).view.model.y_range.factors")
+        self.assertRegex(self.js(names)[0].replace("\n", " "), "batch:.* 4 threads")
+        work = "attention bf16 batch:1/context:8192/heads:32/kv_heads:8/head_dim:128/layout:contiguous cold"
+        lines = self.js("return rowNames([arguments[0]])[0]", work).split("\n")
+        self.assertEqual(len(lines), 3)
+        self.assertLessEqual(max(map(len, lines)), 40)  # marks of isolation included
+        self.assertEqual("".join(lines).strip("1 \u2068\u2069").replace(" ", ""), work.replace(" ", ""))
+
     def test_programs_and_their_parts(self):
         options = self.browser.find_elements(By.CSS_SELECTOR, "#plate-decode option")
         self.assertEqual([o.text for o in options],
@@ -681,7 +735,10 @@ class Page(unittest.TestCase):
             ("quantity(1.794e12, 'B/s')", "1.79 TB/s"), ("quantity(999.7e9, 'B/s')", "1.00 TB/s"),
             ("quantity(12, 'B/s')", "12.0 B/s"), ("quantity(2.5e-9, 's')", "2.50 ns"), ("quantity(null, 's')", ""),
             ("size(16384)", "16 KiB"), ("percent(0.643)", "64 %"), ("percent(0.012)", "1.2 %"),
-            ("plain('a\\u202eb\\n')", "a\ufffdb\ufffd"),
+            ("plain('a\\u202eb\\n')", "a\ufffdb\ufffd"), ("shorten('M:1024/N:1024/K:9', 11)", "M:1024…/K:9"),
+            ("shortenApart(['M:10/N:10/K:10', 'M:10/N:11/K:10'], 9)", ["M:10/N:10/K:10", "M:10/N:11/K:10"]),
+            ("shortenApart(['M:10/N:10/K:10', 'M:10/N:10/K:11'], 9)", ["M:10/…:10", "M:10/…:11"]),
+            ("wrapped('parts of decode/avx2/f32 warm', 15)", "parts of\ndecode/avx2/f32\nwarm"),
         ):  # fmt: skip
             self.assertEqual(self.js(f"return {script}"), expected)
 
@@ -778,7 +835,8 @@ class Others(unittest.TestCase):
         for part in ("<img src=x onerror=", "</script><script>", "\u05e9\u05dc", "n" * 300):
             self.assertIn(part, title)
         self.assertEqual(
-            self.js("return document.querySelector('#detail h2').textContent"), title[:159] + "…"
+            self.js("return document.querySelector('#detail h2').textContent"),
+            title[:96] + "…" + title[-63:],
         )
         self.assertIn("<img src=x", self.browser.find_element(By.ID, "table").text)
         self.assertEqual(self.js("return document.title"), self.folder.name)
@@ -809,6 +867,105 @@ class Others(unittest.TestCase):
                     apart or a["from"] >= b["from"] + b["width"] or b["from"] >= a["from"] + a["width"],
                     (a, b),
                 )
+
+    def test_peak_labels_stand_in_the_margin(self):
+        """Of a dozen peaks within 1 %: beside the frame, within its height, apart, in the peaks' order."""
+        rows = read(self.folder / "ceilings.csv")
+        top = next(r for r in rows if (r["dtype"], r["resource"], r["threads"]) == ("f32", "compute", "4"))
+        rows += [{**top, "exec_unit": f"unit-{i}", "measured": str(9e11 + i * 5e8)} for i in range(12)]
+        write(self.folder / "ceilings.csv", rows)
+        self.open()
+        labels = self.js("""
+          const {frame} = panels[0].entry.view, {data} = panels[0].peaks, {bbox} = frame;
+          return data.text.map((text, i) => ({
+            text, right: frame.x_scale.compute(data.x[i]) - bbox.right, from: frame.y_scale.compute(data.y0[i]),
+            foot: bbox.bottom - frame.y_scale.compute(data.y1[i]), height: bbox.height,
+            room: panels[0].plot.min_border_right - widthOf(text)}));""")
+        self.assertGreaterEqual(len(labels), 12)
+        for label in labels:
+            self.assertGreater(label["right"], 0)
+            self.assertGreater(label["room"], label["right"])
+            self.assertTrue(0 < label["foot"] < label["height"], label)
+        for lower, upper in zip(labels, labels[1:]):
+            self.assertGreaterEqual(upper["foot"] - lower["foot"], 12.9)
+            self.assertGreaterEqual(lower["from"], upper["from"])
+        self.assertIn("unit-11", labels[-1]["text"])
+        # Worked out by hand, as in check_layout.py: blocks that touch are merged, then the edges hold.
+        for script, expected in (
+            ("[0, 1, 14], 10, -Infinity, Infinity", [-5, 5, 15]),
+            ("[0, 90, 100, 100], 10, 0, 100", [0, 80, 90, 100]),
+            ("[0, 0, 50], 10, 0, 100", [0, 10, 50]),
+        ):
+            self.assertEqual(self.js(f"return spread({script})"), expected)
+
+    def test_fewer_threads_than_the_roofs(self):
+        """A kernel of one thread under the roofs of all cores: a note; another choice of threads ends
+        the isolation of a benchmark."""
+        rows = read(self.folder / "roofline.csv")
+        own = [{**r, "kernel": "saxpy", "variant": "", "shape": "2048", "threads": "1"} for r in rows
+               if (r["variant"], r["dtype"], r["shape"]) == ("avx2_packed", "f32", "M:1024/N:1024/K:1024")]  # fmt: skip
+        write(self.folder / "roofline.csv", rows + own)
+        self.open()
+        notes = "return document.getElementById('roofline-notes').textContent"
+        self.assertIn("Measured on fewer than the 4 threads of the roofs: saxpy on 1.", self.js(notes))
+        self.js("change({isolate: benchmarks.find((b) => b.threads === 4).id})")
+        self.browser.find_element(By.CSS_SELECTOR, "#select-threads option[value='1']").click()
+        self.assertEqual(self.js("return visible.filter((b) => b.threads !== null).map((b) => b.title)"),
+                         ["saxpy/f32/2048/warm"])  # fmt: skip
+        self.assertNotIn("fewer than the 4", self.js(notes))
+
+    def test_more_variants_than_colours(self):
+        rows = read(self.folder / "roofline.csv")
+        names = {name: i for i, name in enumerate(dict.fromkeys((r["variant"], r["dtype"], r["shape"]) for r in rows))}
+        for row in rows:
+            row["variant"] = f"variant-{names[row['variant'], row['dtype'], row['shape']] % 20}"
+        write(self.folder / "roofline.csv", rows)
+        self.open()
+        self.js("change({colour: 'variant'})")
+        legend = self.browser.find_element(By.ID, "legend").text
+        self.assertIn("and 4 more", legend)
+        self.assertIn("20 share 8 colours", legend)
+        self.js("change({colour: 'dtype'})")
+        self.assertNotIn("share", self.browser.find_element(By.ID, "legend").text)
+
+    def test_ratio_is_of_the_fastest_kernel(self):
+        """Not of the one that looks best against the library; one without a ratio is counted."""
+        rows = read(self.folder / "roofline.csv")
+        work = lambda **keys: [r for r in rows if all(r[k] == v for k, v in {"threads": "4", **keys}.items())]
+        shape = "M:1024/N:1024/K:1024"
+        for variant, time, ratio in (("avx2_blocked", "0.01", "7"), ("avx2_packed", "0.005", "0.5")):
+            for row in work(kernel="matmul", dtype="f32", shape=shape, variant=variant):
+                row.update(time_s=time, peer="OpenBLAS 0.3", peer_ratio=ratio)
+        for row in work(kernel="matmul", dtype="f64", shape=shape):
+            fastest = row["variant"] == "avx2_packed"
+            row.update(time_s="0.01" if fastest else "0.02", peer="OpenBLAS 0.3", peer_ratio="" if fastest else "3")
+        write(self.folder / "roofline.csv", rows)
+        self.open()
+        choices = self.js("return ratioChoices(runs[0]).map((c) => [c.words, c.rows.map((b) => [b.variant, b.peer_ratio])])")
+        self.assertEqual(choices, [["fastest kernel of each shape; of 1 more no ratio is known", [["avx2_packed", 0.5]]]])
+
+    def test_calls_of_packed_and_own_benchmarks(self):
+        """From bench.tar.xz; a user's own benchmark is called without dtype and threads."""
+        rows = read(self.folder / "roofline.csv")
+        first = next(r for r in rows if (r["variant"], r["dtype"], r["threads"]) == ("avx2_packed", "f32", "4"))
+        own = {**first, "kernel": "saxpy", "variant": "", "shape": "2048", "temperature": "warm", "threads": "1"}
+        write(self.folder / "roofline.csv", [*rows, own, {**own, "shape": "64", "threads": "4"}])
+        bench = {"benchmarks": [
+            {"name": name, "iterations": 5, "real_time": 2.0, "time_unit": "us"} for name in
+            ("saxpy/2048/min_time:0.1/real_time", "saxpy/64/real_time/threads:4",
+             f"matmul/avx2_packed/f32/{first['shape']}/temp:{first['temperature']}/threads:4/real_time")]}  # fmt: skip
+        (self.folder / "mine.json").write_text(json.dumps(bench))
+        with tarfile.open(self.folder / "bench.tar.xz", "w:xz") as archive:
+            archive.add(self.folder / "mine.json", "bench/mine.json")
+        self.open()
+        calls = self.js("return benchmarks.filter((b) => b.calls).map((b) => [b.kernel, b.calls, b.total_time]).sort()")
+        self.assertEqual([[kernel, n, round(1e6 * s)] for kernel, n, s in calls],
+                         [["matmul", 5, 10], ["saxpy", 5, 10], ["saxpy", 5, 10]])  # fmt: skip
+        (self.folder / "bench.tar.xz").write_bytes(b"no archive")
+        done = subprocess.run([BINARY, "report", self.folder], capture_output=True, text=True,
+                              env={**os.environ, "ROOFLINE_REPORT": str(SCRIPTS)})  # fmt: skip
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn("bench.tar.xz", done.stderr)
 
     def test_missing_parts_leave_a_note(self):
         for gone, said in (
@@ -872,6 +1029,58 @@ class Others(unittest.TestCase):
         self.assertGreaterEqual(
             self.js("return Math.min(...PLOTS.map((p) => p.target.offsetWidth))"), 500
         )
+
+    def test_verdicts_are_in_sight(self):
+        """Beside the chart and several side by side, however long the names in the other columns."""
+        self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
+        self.browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": 1380, "height": 900, "deviceScaleFactor": 1, "mobile": False},
+        )
+        hidden = """return [...document.querySelectorAll('.verdict .scroll')].map((scroll) => Math.max(
+          ...[...scroll.querySelectorAll('.badge')].map((b) => b.getBoundingClientRect().right)) -
+          scroll.getBoundingClientRect().right)"""
+        for name in ("ceilings", "roofline"):
+            rows = read(self.folder / f"{name}.csv")
+            for row in rows:
+                if name == "roofline":
+                    row.update(kernel="grouped_attention", variant="avx512_bf16_packed")
+                row["exec_unit"] = row["exec_unit"].replace("simd-avx2", "simd-avx512-vnni-fp16")
+            write(self.folder / f"{name}.csv", rows)
+        for devices in (("cpu", "gpu"), ("cpu",)):
+            for name in ("ceilings", "roofline", "sweep"):
+                rows = read(self.folder / f"{name}.csv")
+                write(self.folder / f"{name}.csv", [r for r in rows if r["device"] in devices])
+            self.open()
+            over = self.js(hidden)
+            self.assertEqual(len(over), len(devices))
+            self.assertLessEqual(max(over), 0)
+
+    def test_a_gpu_has_no_threads(self):
+        """Of the CPU one waits: no word of it; and what was measured comes first."""
+        (self.folder / "machine.json").write_text(json.dumps({
+            "cpu": {"model": "Example 9000"}, "gpu": {"devices": [{"name": "Example GPU"}]}}))  # fmt: skip
+        for name in ("ceilings", "roofline", "sweep"):
+            rows = read(self.folder / f"{name}.csv")
+            for row in rows:
+                if row["device"] == "gpu":
+                    row.update(machine="example-gpu", threads="1")
+            write(self.folder / f"{name}.csv", rows)
+        self.open()
+        self.assertEqual(self.js("return panels.map((p) => p.plot.title.text.split(' · ')[1])"),
+                         ["cpu", "gpu: Example GPU"])  # fmt: skip
+        self.js("change({threads: '1'})")
+        self.assertGreater(self.js("return panels[1].roofs.measured.data.y1.length"), 1)
+        for name in ("ceilings", "roofline", "sweep"):
+            rows = read(self.folder / f"{name}.csv")
+            if name == "sweep":  # the fixture's is of the CPU
+                rows = [{**r, "machine": "example-gpu", "device": "gpu"} for r in rows]
+            write(self.folder / f"{name}.csv", [r for r in rows if r["device"] == "gpu"])
+        text = self.open()
+        self.assertIn("Example GPU · Example 9000", text)
+        self.assertEqual(self.js("return benchmarks.filter((b) => b.threads != null).length"), 0)
+        self.assertNotIn("1 thread", text)
+        self.assertNotIn("1 thread", self.js("return ladderChoices(runs[0]).map((c) => c.words).join()"))
 
     def test_several_folders(self):
         other = Path(tempfile.mkdtemp(prefix="roofline-page-other-"))

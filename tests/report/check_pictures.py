@@ -103,14 +103,14 @@ class Report(unittest.TestCase):
             self.assertIn(label, text)
 
     def test_steps_between_their_bounds(self):
-        columns = ("program part variant dtype time_s time_low_s time_high_s t_lower_s t_upper_s "
+        columns = ("device program part variant dtype time_s time_low_s time_high_s t_lower_s t_upper_s "
                    "verdict").split()  # fmt: skip
         name = "decode/avx2/bf16/B:{}/T:1024/layers:{}/kv:s8{}/threads:4"
         rows = [
-            [name.format(1, 1, ""), "step", "avx2", "bf16", 0.011, 0.01, 0.012, 0.01, 0.012, "explained"],
-            [name.format(1, 1, ""), "qkv", "avx2_packed", "bf16", 0.002, "", "", 0.001, 0.0015, "lost"],
-            [name.format(8, 1, ""), "step", "avx2", "bf16", 0.03, "", "", 0.01, 0.02, "lost"],
-            [name.format(1, 32, "/V:9"), "step", "avx2", "bf16", 0.3, "", "", 0.29, 0.31, "explained"],
+            ["cpu", name.format(1, 1, ""), "step", "avx2", "bf16", 0.011, 0.01, 0.012, 0.01, 0.012, "explained"],
+            ["cpu", name.format(1, 1, ""), "qkv", "avx2_packed", "bf16", 0.002, "", "", 0.001, 0.0015, "lost"],
+            ["cpu", name.format(8, 1, ""), "step", "avx2", "bf16", 0.03, "", "", 0.01, 0.02, "lost"],
+            ["cpu", name.format(1, 32, "/V:9"), "step", "avx2", "bf16", 0.3, "", "", 0.29, 0.31, "explained"],
         ]  # fmt: skip
         path = self.folder / "prediction.csv"
 
@@ -118,16 +118,36 @@ class Report(unittest.TestCase):
             with open(path, "w", newline="") as file:
                 csv.writer(file).writerows([columns, *rows])
 
+        def name_gpu(rows):
+            for row in rows:
+                row["machine"] = {"cpu": row["machine"], "gpu": "example-gpu"}[row["device"]]
+
+        for table in ("ceilings", "roofline", "sweep"):
+            edit(self.folder / f"{table}.csv", name_gpu)
+        (self.folder / "machine.json").write_text('{"gpu": {"devices": [{"name": "Example GPU"}]}}')
         write()
         self.draws(["decode.png", "decode.svg", *PICTURES])
+        self.assertIn("gpu: Example GPU", svg(self.folder / "roofline.svg")[0])
         text, marks = svg(self.folder / "decode.svg")
         self.assertEqual(marks, 3)  # whole steps only
         for label in ("context 1024, 1 layer", "context 1024, 32 layers + head",
                       "avx2: bf16, KV cache s8", "2 of 3 between"):  # fmt: skip
             self.assertIn(label, text)
-        rows[2][0] = "decode/avx2/bf16/T:1024/layers:1"
+        gpu = [["gpu", row[1].replace("threads:4", "threads:1"), *row[2:]] for row in rows[:1]]
+        rows += gpu
         write()
-        self.refuses("prediction.csv line 4", "program", "has no B:<number>")
+        self.draws(["decode.png", "decode.svg", *PICTURES])
+        text, _ = svg(self.folder / "decode.svg")
+        self.assertIn("gpu avx2: bf16, KV cache s8", text)
+        self.assertNotIn("1 thread", text)
+        self.assertIn("Example CPU, 4 cores: decode steps", text)
+        rows[:] = gpu
+        write()
+        self.draws(["decode.png", "decode.svg", *PICTURES])
+        self.assertIn("Example GPU: decode steps", svg(self.folder / "decode.svg")[0])
+        rows[0][1] = "decode/avx2/bf16/T:1024/layers:1"
+        write()
+        self.refuses("prediction.csv line 2", "program", "has no B:<number>")
 
     def test_png_is_1600_wide(self):
         self.draws()

@@ -7,7 +7,6 @@ const EMBEDDED = JSON.parse(document.getElementById("data").textContent);
 const {levels: LEVELS, libraries: LIBRARIES, refused: REFUSED} = EMBEDDED.words;
 
 const levelOrder = (level) => (LEVELS.includes(level) ? LEVELS.indexOf(level) : LEVELS.length);
-const unique = (values) => [...new Set(values)];
 const largest = (values) =>
     values.reduce((a, b) => (b != null && (a == null || b > a) ? b : a), null);
 
@@ -74,7 +73,7 @@ function limits(row) {
   return {peak: bandwidth * row.ridge_intensity, bandwidth};
 }
 
-// As Google Benchmark calls it.
+// As Google Benchmark calls one of ours.
 function benchmarkName(row) {
   const parts = [
     row.kernel, row.variant, row.dtype, row.shape, row.temperature && `temp:${row.temperature}`,
@@ -83,8 +82,17 @@ function benchmarkName(row) {
   return parts.filter(Boolean).join("/");
 }
 
+// A GPU's work is not done by threads of the CPU, of which one waits for it.
+const threadsOf = (row) => (row.device === "gpu" ? null : row.threads);
+
+// A user's own name holds neither dtype nor, on one thread, their number.
 function callsOf(run, row) {
-  return run.calls[benchmarkName(row)] ?? [null, null];
+  const own = [row.kernel, row.shape].filter(Boolean).join("/");
+  const stems = [own, `${own}/temp:${row.temperature}`];
+  const names =
+      [benchmarkName(row), ...stems.flatMap((stem) => [`${stem}/threads:${row.threads}`, stem])];
+  const known = names.find((name) => Object.hasOwn(run.calls, name));
+  return known === undefined ? [null, null] : run.calls[known];
 }
 
 function makeBenchmark(run, rows) {
@@ -93,7 +101,8 @@ function makeBenchmark(run, rows) {
   const title = [
     first.kernel, first.variant, first.dtype, first.shape, first.temperature
   ].filter(Boolean).join("/");
-  const onThreads = first.threads ? `/threads:${first.threads}` : "";
+  const threads = threadsOf(first);
+  const onThreads = threads ? `/threads:${threads}` : "";
   return {
     run,
     rows,
@@ -116,7 +125,7 @@ function makeBenchmark(run, rows) {
     exec_unit: first.exec_unit,
     shape: first.shape,
     temperature: first.temperature,
-    threads: first.threads,
+    threads,
     samples: first.samples,
     samples_rejected: first.samples_rejected,
     time_s: first.time_s,
@@ -158,6 +167,7 @@ function makeRun(embedded, index) {
   run.name = [...run.ceilings, ...rows, ...run.sweep][0]?.machine ?? run.folder;
   run.label = run.folder === run.name ? run.name : `${run.name} ${run.folder}`;
   for (const ceiling of run.ceilings) ceiling.id = ceilingId(ceiling);
+  for (const row of [...run.ceilings, ...run.sweep]) row.threads = threadsOf(row);
   run.ceilings = quietBeforeLived(run.ceilings);
   run.benchmarks =
       [...groupBy(rows, (row) => JSON.stringify(BENCHMARK_KEYS.map((k) => row[k]))).values()].map(
@@ -166,11 +176,23 @@ function makeRun(embedded, index) {
     // A user's own program is called by its kernel alone.
     part.whole = run.benchmarks.find(
         (b) => b.scope === "program" && b.device === part.device &&
-            [b.kernel, benchmarkName(b)].includes(part.parent));
+            [b.kernel, benchmarkName(b.rows[0])].includes(part.parent));
   }
+  run.machineOf = new Map(
+      [...run.sweep, ...rows, ...run.ceilings].map(({device, machine}) => [device, machine]));
   run.devices = unique([...run.ceilings, ...run.benchmarks].map((item) => item.device))
                     .sort((a, b) => (b === "cpu") - (a === "cpu") || a.localeCompare(b));
   return run;
+}
+
+// "gpu: NVIDIA H200": a device and, where the run's name is another's, its own.
+function deviceWords(run, device) {
+  const machine = run.machineOf.get(device);
+  if (!machine || machine === run.name) return device;
+  const plainName = (gpu) =>
+      String(gpu.name).toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+  const known = (run.machine?.gpu?.devices ?? []).find((gpu) => plainName(gpu) === machine);
+  return `${device}: ${known?.name ?? machine}`;
 }
 
 const runs = EMBEDDED.runs.map(makeRun);

@@ -46,9 +46,10 @@ function choice(key) {
          ...boxes.map((box) => el("label", {}, box, name(box.value, 40)))));
 }
 
-function select(key, label, options) {
+// `also`: what else a choice changes.
+function select(key, label, options, also = {}) {
   const control =
-      el("select", {id: `select-${key}`, onchange: () => change({[key]: control.value})},
+      el("select", {id: `select-${key}`, onchange: () => change({[key]: control.value, ...also})},
          ...options.map(([value, words]) => el("option", {value}, shorten(words, 30))));
   const show = () => {
     control.value = state[key];
@@ -106,7 +107,8 @@ function buildFilters() {
                                    [
                                      ["cores", "all cores"],
                                      ...threads.map((n) => [String(n), String(n)]), ["all", "any"]
-                                   ])] :
+                                   ],
+                                   {isolate: ""})] :
                                []),
       select(
           "colour", "Colour",

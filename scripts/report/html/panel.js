@@ -21,8 +21,8 @@ function limitsOfPanels(device) {
       [values.reduce((a, b) => Math.min(a, b)) / below,
        values.reduce((a, b) => Math.max(a, b)) * above];
   if (!ys.length && slopes.length) ys.push(Math.max(...slopes));
-  // Room for the labels: of slopes on the left, of peaks on the right.
-  return {x: range(xs.length ? xs : [1], 8, 14), y: range(ys.length ? ys : [1e9], 2.5, 2)};
+  // Room for the labels of slopes on the left.
+  return {x: range(xs.length ? xs : [1], 8, 3), y: range(ys.length ? ys : [1e9], 2.5, 2)};
 }
 
 class Panel {
@@ -48,14 +48,15 @@ class Panel {
     const colours = themeColours();
     // As numbers 0xrrggbbaa: Bokeh would parse words for each point.
     this.packed = colours.series.map((hex) => Number(`0x${hex.slice(1)}ff`));
-    const title = [shorten(this.run.label, 60), shorten(this.device, 20)].join(" · ");
+    const title =
+        `${shorten(this.run.label, 60)} · ${shorten(deviceWords(this.run, this.device), 40)}`;
     const plot = this.plot = figure({
       title,
       height: 520,
       x: {
         range: new Range1d({start: x[0], end: x[1]}),
         tick: plainTick,
-        label: "arithmetic intensity (FLOP per byte that crosses the level)"
+        label: "arithmetic intensity (FLOP/byte)"
       },
       y: {range: new Range1d({start: y[0], end: y[1]}), tick: (v) => tick(v, ""), label: "FLOP/s"},
     });
@@ -105,20 +106,30 @@ class Panel {
     const points = this.marks.map(
         (from, i) => steady(plot.scatter(
             f("x"), f("y"), {source: from, marker: f("marker"), size: 8.5, ...looks[i]})));
-    this.labels = source(["x", "y", "text", "angle", "alpha", "align", "dy"]);
-    steady(plot.text(f("x"), f("y"), f("text"), {
-      source: this.labels,
-      angle: f("angle"),
-      text_align: f("align"),
-      y_offset: f("dy"),
-      text_baseline: "bottom",
+    const type = {
       text_font_size: "11px",
       text_font: "system-ui, sans-serif",
       text_color: colours.roof,
-      text_alpha: f("alpha"),
+      text_alpha: f("alpha")
+    };
+    this.labels = source(["x", "y", "text", "angle", "alpha"]);
+    steady(plot.text(f("x"), f("y"), f("text"), {
+      source: this.labels,
+      angle: f("angle"),
+      y_offset: -1,
+      text_baseline: "bottom",
       background_fill_color: colours.plate,
-      background_fill_alpha: 0.8
+      background_fill_alpha: 0.8,
+      ...type
     }));
+    this.peaks = source([...segments, "x", "text", "alpha"]);
+    const beside = [
+      line(this.peaks, {line_color: colours.roof, line_alpha: f("alpha"), line_width: 0.8}),
+      steady(plot.text(
+          f("x"), f("y1"), f("text"),
+          {source: this.peaks, text_baseline: "middle", text_line_height: 1, ...type}))
+    ];
+    for (const renderer of beside) renderer.level = "annotation";  // the frame clips lower levels
     this.ring = source(["x", "y"]);
     steady(plot.scatter(f("x"), f("y"), {
       source: this.ring,
@@ -301,62 +312,45 @@ class Panel {
     this.placeLabels();
   }
 
-  // Labels run along the slopes as they stand on the screen, and keep apart at the right edge.
   placeLabels() {
-    const frame = this.entry?.view.frame?.bbox;
-    if (!frame?.width || !this.drawn) return;
-    const {x_range, y_range} = this.plot;
-    const [x0, x1, y0, y1] =
-        [x_range.start, x_range.end, y_range.start, y_range.end].map(Math.log10);
-    const perX = frame.width / (x1 - x0), perY = frame.height / (y1 - y0);  // pixels a decade
-    const labels = {x: [], y: [], text: [], angle: [], alpha: [], align: [], dy: []};
-    const add = (x, y, text, angle, alpha, align, dy) => {
-      for (const [key, value] of Object.entries({x, y, text, angle, alpha, align, dy}))
-        labels[key].push(value);
-    };
-    const alpha = (c) => (this.binding.has(c.id) ? 1 : 0.6);
+    const box = this.entry?.view.frame?.bbox;
+    if (!box?.width || !this.drawn) return;
+    const frame = frameOf(this.plot, box);
     const suffix = (threads) =>
         (this.drawn.length > 1 && threads ? ` (${threadWords(threads)})` : "");
-    const doubt = (c) => (c.verdict && c.verdict !== "ok" ? " ⚠" : "");
-    const flats = [];
-    // Along a slope from where it enters, in pixels; behind a label of a slope that is too near.
-    const angle = Math.atan2(perY, perX), taken = [];
-    for (const {memory, compute, threads} of this.drawn) {
-      for (const m of memory) {
-        const text =
-            `${isolated(m.level, 16)} ${quantity(m.measured, "B/s")}` + suffix(threads) + doubt(m);
-        const rise = (Math.log10(m.measured) + x0 - y0) * perY;  // at the left edge
-        const off = rise * Math.cos(angle), length = 6.5 * text.length + 8;
-        let start =
-            Math.max(0, -rise * perX / perY) / Math.cos(angle) + rise * Math.sin(angle) + 14;
-        for (const t of taken) {
-          if (Math.abs(t.off - off) < 14 && start < t.start + t.length && t.start < start + length)
-            start = t.start + t.length;
-        }
-        taken.push({off, start, length});
-        const x = 10 ** (x0 + (start - rise * Math.sin(angle)) * Math.cos(angle) / perX);
-        add(x, x * m.measured, text, angle, alpha(m), "left", -1);
-      }
-      for (const c of [...compute].reverse()) {
-        const same = flats.find(
-            (flat) => c.measured <= flat.c.measured * 1.01 && c.exec_unit === flat.c.exec_unit);
-        if (same)
-          same.dtypes.push(c.dtype);
-        else
-          flats.push({c, dtypes: [c.dtype], threads});
-      }
-    }
-    let free = -Infinity;  // pixels above the frame's foot
-    for (const {c, dtypes, threads} of flats.sort((a, b) => a.c.measured - b.c.measured)) {
-      const at = (Math.log10(c.measured) - y0) * perY;
-      const shift = Math.max(0, free - at);
-      free = at + shift + 14;
-      add(10 ** (x1 - 6 / perX), c.measured,
-          `${isolated(dtypes.join(", "), 24)} ${isolated(c.exec_unit, 16)} ` +
-              quantity(c.measured, rateUnit(c.dtype)) + suffix(threads) + doubt(c),
-          0, alpha(c), "right", -1 - shift);
-    }
-    this.labels.data = labels;
+    const alpha = (c) => (this.binding.has(c.id) ? 1 : 0.6);
+    const levels = this.drawn.flatMap(
+        ({memory, threads}) =>
+            memory.map((level) => ({
+                         level,
+                         text: `${isolated(level.level, 16)} ${quantity(level.measured, "B/s")}` +
+                             suffix(threads) + doubtSign(level)
+                       })));
+    const slopes = slopeLabels(frame, levels);
+    const columns = (rows, of) =>
+        Object.fromEntries(Object.entries(of).map(([key, value]) => [key, rows.map(value)]));
+    this.labels.data = columns(slopes, {
+      x: ({x}) => x,
+      y: ({y}) => y,
+      text: ({text}) => text,
+      angle: ({angle}) => angle,
+      alpha: ({level}) => alpha(level)
+    });
+    const {margin, labels} = peakLabels(frame, labelledPeaks(this.drawn), suffix);
+    // Pixels beyond the frame's edge are further decades of the axis.
+    const right = (pixels) => 10 ** (frame.x0 + (frame.width + pixels) / frame.perX);
+    const up = (pixels) => 10 ** (frame.y0 + pixels / frame.perY);
+    this.peaks.data = columns(labels, {
+      x0: () => right(0),
+      y0: ({at}) => up(at),
+      x1: () => right(16),
+      y1: ({place}) => up(place),
+      x: () => right(19),
+      text: ({text}) => text,
+      alpha: ({peak}) => alpha(peak)
+    });
+    // Another width of the frame: its labels are placed anew.
+    if (this.plot.min_border_right !== margin) this.plot.min_border_right = margin;
   }
 
   // Between all of the transfer hidden behind the arithmetic and none of it: at the chosen level,
@@ -366,9 +360,11 @@ class Panel {
     this.bandNote = "";
     const level = this.drawn[0].memory.find((m) => m.level === state.level);
     const chosen = this.shown.filter(({b}) => b.id === state.selected);
-    const peak =
-        level && largest((chosen.length ? chosen : this.shown).map(({row}) => limits(row).peak));
+    const peaks = (level ? (chosen.length ? chosen : this.shown) : [])
+                      .map(({b, row}) => ({peak: limits(row).peak, dtype: b.dtype}));
+    const peak = largest(peaks.map((p) => p.peak));
     if (peak) {
+      const unit = rateUnit(peaks.find((p) => p.peak === peak).dtype);
       const [left, right] = this.limits.x.map(Math.log10);
       for (let i = 0; i <= 120; ++i) {
         const x = 10 ** (left - 1 + (right - left + 2) * i / 120);
@@ -377,7 +373,7 @@ class Panel {
         data.low.push(1 / (1 / peak + 1 / (x * level.measured)));
       }
       this.bandNote = `Shaded: from T_upper to T_lower at ${level.level} with a peak of ${
-                          quantity(peak, "FLOP/s")}: ` +
+                          quantity(peak, unit)}: ` +
           "arithmetic and transfer one after the other, up to perfect overlap.";
     }
     this.band.data = data;
@@ -393,7 +389,11 @@ class Panel {
     const ours = visible.filter((b) => b.run === this.run && b.device === this.device);
     const refused = ours.filter((b) => b.refused).length;
     const unplaced = ours.filter((b) => !b.refused && pointRows(b).length === 0).length;
-    const {memory, compute} = this.drawn[0];
+    const {memory, compute, threads} = this.drawn[0];
+    const below = threads && this.drawn.length === 1 ?
+        this.shown.filter(({b}) => b.threads != null && b.threads < threads) :
+        [];
+    const onFewer = unique(below.map(({b}) => `${shorten(b.kernel, 40)} on ${b.threads}`));
     const doubtful = [...memory, ...compute]
                          .filter((c) => c.verdict && c.verdict !== "ok")
                          .map((c) => `${c.level || `${c.dtype} ${c.exec_unit}`} ${c.verdict}`);
@@ -405,6 +405,9 @@ class Panel {
       unplaced &&
           `${unplaced} not drawn: no intensity or rate is known${
               state.level === "bound" ? "" : " at this level"}.`,
+      onFewer.length &&
+          `Measured on fewer than the ${threads} threads of the roofs: ${
+              onFewer.slice(0, 6).join(", ")}${onFewer.length > 6 ? ", …" : ""}.`,
       doubtful.length && `⚠ roof in doubt: ${doubtful.join(", ")}.`,
       this.shown.length > CROWD &&
           `Of more than ${

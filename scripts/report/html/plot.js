@@ -28,6 +28,39 @@ class WordFormatter extends Bokeh.BasicTickFormatter {
   }
 }
 
+const PEN = document.createElement("canvas").getContext("2d");
+
+// Pixels of the widest line of a text in a chart.
+function widthOf(text, size = 11) {
+  PEN.font = `${size}px system-ui, sans-serif`;
+  return Math.max(...text.split("\n").map((line) => PEN.measureText(line).width));
+}
+
+// Where Bokeh's ticks of a log axis would be evenly spaced numbers, of which few are round: 1, 2
+// and 5 of each decade, as in the pictures.
+class DecadeTicker extends Bokeh.LogTicker {
+  get_ticks_no_defaults(low, high, at, count) {
+    const decades = Math.log10(high / low);
+    if (decades < 3.5) {
+      const major = [];
+      for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high); ++e)
+        major.push(...[1, 2, 5].map((digit) => Number(`${digit}e${e}`)));
+      const seen = major.filter((tick) => low <= tick && tick <= high);
+      if (seen.length > 1) return {major: seen, minor: []};
+    }
+    return super.get_ticks_no_defaults(low, high, at, count);
+  }
+}
+
+// Of an axis and of the grid lines that start at its ticks.
+function setTicker(plot, dimension, ticker) {
+  for (const part of [plot[`${dimension}axis`], plot[`${dimension}grid`]]) {
+    part.each((each) => {
+      each.ticker = ticker;
+    });
+  }
+}
+
 function figure({title, x, y, height = 320, tools = "pan,wheel_zoom,box_zoom,reset"}) {
   const colours = themeColours();
   const plot = Bokeh.Plotting.figure({
@@ -50,6 +83,8 @@ function figure({title, x, y, height = 320, tools = "pan,wheel_zoom,box_zoom,res
   Object.assign(
       plot.title,
       {text_color: colours.ink, text_font_size: "13px", text_font: "system-ui, sans-serif"});
+  for (const [dimension, {type = "log"}] of Object.entries({x, y}))
+    if (type === "log") setTicker(plot, dimension, new DecadeTicker({desired_num_ticks: 5}));
   for (const [axis, words] of [[plot.xaxis, x.tick], [plot.yaxis, y.tick]]) {
     axis.each((a) => {
       Object.assign(a, {
@@ -65,13 +100,40 @@ function figure({title, x, y, height = 320, tools = "pan,wheel_zoom,box_zoom,res
         major_label_text_font_size: "12px",
       });
       if (words) a.formatter = new WordFormatter(words);
-      if (a.ticker instanceof Bokeh.LogTicker) a.ticker.desired_num_ticks = 5;
     });
   }
   plot.grid.each((g) => {
     g.grid_line_color = colours.line;
   });
   return plot;
+}
+
+// Names of a chart's rows, numbered as some may be the same, in lines that leave the chart its
+// room.
+const rowNames = (names) => names.map((name, i) => wrapped(`${i + 1}  ${isolated(name, 120)}`, 38));
+
+const rowHeight = (names, least) =>
+    Math.max(least, 6 + 15 * Math.max(...names.map((name) => name.split("\n").length)));
+
+// The title of such a chart starts above the names.
+function besideNames(plot, names) {
+  plot.title.offset = -Math.max(...names.map((name) => widthOf(name, 12))) - 8;
+}
+
+// Words at the right of what they tell of; of what reaches the frame's edge, beyond it.
+function textBeside(plot, source, x, y, offset) {
+  const words = steady(plot.text({field: x}, {field: y}, {field: "text"}, {
+    source,
+    x_offset: offset,
+    text_baseline: "middle",
+    text_font_size: "11px",
+    text_color: themeColours().ink,
+    text_font: "system-ui, sans-serif",
+    background_fill_color: themeColours().plate,
+    background_fill_alpha: 0.8
+  }));
+  words.level = "annotation";  // the frame clips lower levels
+  plot.min_border_right = Math.max(...source.data.text.map((text) => widthOf(text))) + offset + 8;
 }
 
 // A glyph looks the same whether something is selected or not: the selection is marked by itself.

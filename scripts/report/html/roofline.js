@@ -3,6 +3,8 @@
 
 const panels = runs.flatMap((run) => run.devices.map((device) => new Panel(run, device)));
 
+const MOST_KEYS = 16;  // colours that the legend names
+
 const isAlone = (kernel) => state.kernel.size === 1 && state.kernel.has(kernel);
 
 function buildLegend() {
@@ -21,11 +23,19 @@ function buildLegend() {
         el("span", {style}, markOf(kernel)[1]), " ", name(kernel, 30));
   });
   if (state.colour !== "kernel" || DEVICES.length > 1) {
-    for (const [value, i] of [...colourKeys[state.colour]].slice(0, 16)) {
+    const keys = [...colourKeys[state.colour]];
+    for (const [value, i] of keys.slice(0, MOST_KEYS)) {
       entries.push(
           el("span", {class: "legend-item"}, el("span", {style: `color:${colours[i % 8]}`}, "▬"),
              " ", name(value, 24)));
     }
+    if (keys.length > MOST_KEYS)
+      entries.push(el("span", {class: "legend-item"}, `and ${keys.length - MOST_KEYS} more`));
+    if (keys.length > colours.length)
+      entries.push(
+          el("span", {class: "legend-item"},
+             `${keys.length} share ${
+                 colours.length} colours: filter, or point at a mark to tell them apart`));
   }
   const note = (mark, words) => el("span", {class: "legend-item"}, mark, " ", words);
   entries.push(

@@ -1,6 +1,8 @@
 "use strict";
 // Numbers and names as text, and elements made of text: names are never parsed as HTML.
 
+const unique = (values) => [...new Set(values)];
+
 const PREFIXES = [
   [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"],
   [1e-9, "n"], [1e-12, "p"]
@@ -56,13 +58,35 @@ function plain(text) {
 }
 
 // Canvas text has no isolation of its own: a name written right to left stays within its marks.
-function isolated(text, limit) {
+function isolated(text, limit = Infinity) {
   return `\u2068${shorten(text, limit)}\u2069`;
 }
 
+// In the middle: names of works begin alike, and what tells them apart is often last.
 function shorten(text, limit) {
   const letters = [...plain(text)];
-  return letters.length <= limit ? letters.join("") : letters.slice(0, limit - 1).join("") + "…";
+  if (letters.length <= limit) return letters.join("");
+  const tail = Math.floor((limit - 1) * 0.4);
+  return letters.slice(0, limit - 1 - tail).join("") + "…" +
+      letters.slice(letters.length - tail).join("");
+}
+
+// Several names; where two would read alike, all keep more letters, up to 160.
+function shortenApart(texts, limit) {
+  const count = unique(texts).length;
+  const short = (letters) => texts.map((text) => shorten(text, letters));
+  while (limit < 160 && unique(short(limit)).length < count) limit += 8;
+  return short(limit);
+}
+
+// In lines of about `width` letters, broken after spaces and slashes.
+function wrapped(text, width) {
+  const lines = [""];
+  for (const part of text.split(/(?<=[ /])/)) {
+    if (lines.at(-1) && lines.at(-1).length + part.trimEnd().length > width) lines.push("");
+    lines[lines.length - 1] += part;
+  }
+  return lines.map((line) => line.trimEnd()).join("\n");
 }
 
 // An element: el("td", {class: "number", onclick: f}, "text", another).

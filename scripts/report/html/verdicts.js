@@ -20,9 +20,12 @@ function gpuWords(machine) {
 }
 
 function machineLine(run) {
-  const words = run.machine ? [...cpuWords(run.machine), ...gpuWords(run.machine)].map(String) : [];
+  // What was measured comes first: of a GPU alone, before its host.
+  const on = run.devices.length === 1 && run.devices[0] === "gpu" ? "gpu" : "cpu";
+  const parts = run.machine ? [cpuWords(run.machine), gpuWords(run.machine)] : [];
+  const words = (on === "gpu" ? parts.reverse() : parts).flat().map(String);
   if (!words.length) words.push(run.name);
-  const clock = largest(run.ceilings.filter((c) => c.device === "cpu").map((c) => c.clock_hz));
+  const clock = largest(run.ceilings.filter((c) => c.device === on).map((c) => c.clock_hz));
   if (clock) words.push(`${quantity(clock, "Hz")} observed`);
   if (runs.length > 1)
     words.push(run.folder);
@@ -85,11 +88,9 @@ function gapWords(resource) {
                         "";
 }
 
-function resourceWords(resource) {
-  const what = resource.resource === "compute" ? `${resource.dtype} ${resource.exec_unit}` :
-                                                 `${resource.level} ${resource.operation}`;
-  return `${what}: ${resource.causes.join(", ")}`;
-}
+// A ceiling, or what `check` says of one.
+const limitWords = (row) => (
+    row.resource === "compute" ? `${row.dtype} ${row.exec_unit}` : `${row.level} ${row.operation}`);
 
 function verdictCell(run, ceiling) {
   const resource = judged(run, ceiling);
@@ -126,8 +127,6 @@ const VERDICT_HEADS =
 function verdictRow(run, ceiling) {
   const compute = ceiling.resource === "compute";
   const unit = compute ? rateUnit(ceiling.dtype) : "B/s";
-  const label =
-      compute ? `${ceiling.dtype} ${ceiling.exec_unit}` : `${ceiling.level} ${ceiling.operation}`;
   const best = bestOn(run, ceiling);
   const bestCell = el("td", {class: "number"});
   if (best) {
@@ -141,35 +140,50 @@ function verdictRow(run, ceiling) {
         },
            quantity(best.rate, unit)),
         el("small", {}, `${percent(best.rate / ceiling.measured)} of measured`),
-        el("small", {class: "who"}, name([b.kernel, b.variant].filter(Boolean).join(" "), 24)));
+        el("small", {class: "who"}, name([b.kernel, b.variant].filter(Boolean).join(" "), 40)));
   }
-  const row =
-      el("tr", {"data-ceiling": ceiling.id}, el("th", {scope: "row"}, name(label, 24)),
-         el("td", {class: "number", title: ceiling.advertised_source || null},
-            quantity(ceiling.advertised, unit)),
-         el("td", {class: "number"}, quantity(ceiling.theory_at_clock, unit)),
-         measuredCell(ceiling, unit), bestCell, verdictCell(run, ceiling));
+  const row = el(
+      "tr", {"data-ceiling": ceiling.id}, el("th", {scope: "row"}, name(limitWords(ceiling), 40)),
+      el("td", {class: "number", title: ceiling.advertised_source || null},
+         quantity(ceiling.advertised, unit)),
+      el("td", {class: "number"}, quantity(ceiling.theory_at_clock, unit)),
+      measuredCell(ceiling, unit), bestCell, verdictCell(run, ceiling));
   [...row.cells].forEach((cell, i) => {
     cell.dataset.head = VERDICT_HEADS[i];
   });
   return row;
 }
 
-// The resources that fail, or warn and have no row in the table, with their causes; and what was
-// found in the machine's state.
+// [grade, limit, why] of what fails or warns; where nothing judged, of every verdict but ok.
+function doubts(run, device, shown) {
+  if (!run.check) {
+    return shown.filter((c) => c.verdict && c.verdict !== "ok")
+        .map(
+            (c) => ["WARN", limitWords(c), [plain(c.verdict), c.cause].filter(Boolean).join(": ")]);
+  }
+  return run.check.resources
+      .filter((r) => r.device === device && ["FAIL", "WARN"].includes(r.verdict))
+      .map((r) => {
+        const cause = shown.find((ceiling) => ceiling.id === r.id)?.cause;
+        const why = [r.causes.join(", "), cause, gapWords(r)].filter(Boolean).join("; ");
+        return [r.verdict, limitWords(r), why];
+      });
+}
+
+// All that is wrong, in words that need no pointing: limits of the same cause together, and what
+// was found in the machine's state.
 function findings(run, device, shown) {
-  if (!run.check) return null;
-  const ids = new Set(shown.map((ceiling) => ceiling.id));
-  const told = (r) => r.verdict === "FAIL" || (r.verdict === "WARN" && !ids.has(r.id));
-  const held =
-      run.check.resources.filter((r) => r.device === device && told(r))
-          .map((r) => [r.verdict, [resourceWords(r), gapWords(r)].filter(Boolean).join("; ")]);
-  const causes =
-      run.check.findings
+  const same = groupBy(doubts(run, device, shown), ([grade, , why]) => `${grade} ${why}`);
+  const limits = [...same.values()].map((some) => {
+    const [grade, , why] = some[0];
+    return [grade, some.map(([, limit]) => limit).join(", ") + (why ? `: ${why}` : "")];
+  });
+  const state =
+      (run.check?.findings ?? [])
           .filter((f) => f.device === device && ["NOTE", "WARN", "FAIL"].includes(f.grade))
           .map((f) => [f.grade, f.text]);
-  const lines = [...held, ...causes].map(
-      ([grade, text]) => el("li", {}, gradeBadge(grade), " ", name(text, 160)));
+  const lines = [...limits, ...state].map(
+      ([grade, text]) => el("li", {}, gradeBadge(grade), " ", name(text, 400)));
   return lines.length ? el("ul", {class: "findings"}, ...lines) : null;
 }
 
@@ -178,7 +192,8 @@ function verdictTable(run, device) {
   const shown = [...compute, ...memory];
   const threads = run.cores.get(device);
   const title = [
-    runs.length > 1 ? run.label : null, runs.length > 1 || run.devices.length > 1 ? device : null,
+    runs.length > 1 ? run.label : null,
+    runs.length > 1 || run.devices.length > 1 ? deviceWords(run, device) : null,
     device === "cpu" && threads ? `all ${threads} cores` : null
   ].filter(Boolean).join(" · ");
   return el(
@@ -193,7 +208,8 @@ function verdictTable(run, device) {
                    el("tr", {}, ...VERDICT_HEADS.map((head) => el("th", {scope: "col"}, head)))),
                 el("tbody", {}, ...shown.map((ceiling) => verdictRow(run, ceiling))))),
       findings(run, device, shown),
-      el("p", {class: "hint"}, "Empty: unknown. Point at a verdict to read its cause."));
+      el("p", {class: "hint"},
+         "Empty: unknown. Point at a number or a verdict to read how it came about."));
 }
 
 function buildVerdicts() {

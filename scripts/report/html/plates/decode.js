@@ -7,7 +7,11 @@ function decodeChoices(run) {
   const partsOf = (program) =>
       run.benchmarks.filter((b) => b.whole === program && b.time_s && b.t_lower_s);
   return [
-    {words: "whole programs", rows: programs, label: (b) => [b.variant, b.dtype, b.shape]},
+    {
+      words: "whole programs",
+      rows: programs,
+      label: (b) => [b.variant, b.dtype, b.shape, threadWords(b.threads)]
+    },
     ...programs
         .map((p) => ({
                words: `parts of ${p.title}`,
@@ -20,18 +24,17 @@ function decodeChoices(run) {
 
 function drawDecode({rows, label}) {
   const colours = themeColours();
-  const factors =
-      rows.map((b, i) => `${i + 1}  ${isolated(label(b).filter(Boolean).join(" "), 44)}`);
+  const factors = rowNames(rows.map((b) => label(b).filter(Boolean).join(" ")));
   const upper = (b) => largest(b.rows.map((r) => r.t_upper_s)) ?? b.t_lower_s;
   const plot = figure({
-    height: 80 + 34 * rows.length,
+    height: 80 + rowHeight(factors, 34) * rows.length,
     tools: "reset",
     x: {
       type: "linear",
       range: new Range1d(
           {start: 0, end: 1.15 * Math.max(...rows.map((b) => Math.max(b.time_s, upper(b))))}),
-      tick: (v) => quantity(v, "s"),
-      label: "time: predicted from T_lower to T_upper (bar), measured (point)"
+      tick: (v) => (v ? tick(v, "s") : "0"),
+      label: "time"
     },
     y: {type: "auto", range: [...factors].reverse()}
   });
@@ -46,6 +49,7 @@ function drawDecode({rows, label}) {
     fill_color: colours.series[1],
     line_color: colours.series[1]
   }));
+  besideNames(plot, factors);
   plot.add_tools(
       hoverTool([points], (_, i) => tooltip(rows[i].title, describe(rows[i], rows[i].bound))));
   return plot;

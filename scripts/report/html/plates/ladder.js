@@ -12,16 +12,17 @@ function ladderChoices(run) {
 
 function drawLadder({rows}) {
   const colours = themeColours();
-  const factors = rows.map((b, i) => `${i + 1}  ${isolated(b.variant || "(none)", 22)}`);
+  const names = shortenApart(rows.map((b) => b.variant || "(none)"), 24);
+  const factors = names.map((name, i) => `${i + 1}  ${isolated(name)}`);
   const shares = rows.map(shareOfRoof);
   const plot = figure({
     height: 70 + 30 * rows.length,
     tools: "reset",
     x: {
       type: "linear",
-      range: new Range1d({start: 0, end: Math.max(1.15, Math.max(...shares) * 1.15)}),
+      range: new Range1d({start: 0, end: Math.max(1.02, ...shares)}),
       tick: (v) => `${Math.round(100 * v)} %`,
-      label: "share of the roof: T_lower over the measured time"
+      label: "share of the roof"
     },
     y: {type: "auto", range: [...factors].reverse()}
   });
@@ -45,13 +46,8 @@ function drawLadder({rows}) {
     fill_alpha: {field: "fill"},
     line_color: colours.series[0]
   }));
-  steady(plot.text({field: "shares"}, {field: "factors"}, {field: "text"}, {
-    source,
-    text_baseline: "middle",
-    text_font_size: "11px",
-    text_color: colours.ink,
-    text_font: "system-ui, sans-serif"
-  }));
+  textBeside(plot, source, "shares", "factors", 0);
+  besideNames(plot, factors);
   steady(plot.segment(
       [1], [factors.at(-1)], [1], [factors[0]], {line_color: colours.roof, line_width: 2}));
   plot.add_tools(

@@ -5,7 +5,7 @@
 const PLATES = [
   {
     key: "ladder",
-    title: "Ladder: what each idea is worth",
+    title: "Ladder: what each idea is worth, as T_lower over its time",
     choices: ladderChoices,
     draw: drawLadder,
     absent: "no work here was done by two variants with a known roof."
@@ -27,17 +27,17 @@ const PLATES = [
   },
   {
     key: "decode",
-    title: "Decode step, predicted against measured",
+    title: "Decode step: predicted from T_lower to T_upper (bar), measured (point)",
     choices: decodeChoices,
     draw: drawDecode,
     absent: "this run has no program-level rows (scope program in roofline.csv)."
   },
   {
     key: "ratio",
-    title: "Against the best library, per shape",
+    title: "Against the best library, per shape: above 1x, ours is faster",
     choices: ratioChoices,
     draw: drawRatio,
-    absent: "no library was measured on the same work."
+    absent: "no library was measured beside the fastest kernel of any work."
   },
   {
     key: "trace",
@@ -64,15 +64,15 @@ async function buildPlate(plate, run) {
     const choice = choices[picker.selectedIndex];
     const plot = plate.draw(choice);
     // Said in the chart as well: printed and exported, it stands alone.
-    plot.title.text =
-        isolated(choice.words, 70) + (runs.length > 1 ? `, ${shorten(run.folder, 30)}` : "");
+    const whose = runs.length > 1 ? `, ${shorten(run.folder, 30)}` : "";
+    plot.title.text = wrapped(isolated(choice.words, 180) + whose, 56);
     entry = await show(plot, target, `${plate.key}-${run.folder}`);
     buttons.replaceChildren(exportButtons(entry));
   };
   const draw = () => (drawing = drawing.then(drawNow));
-  const picker =
-      el("select", {"aria-label": `What ${plate.title} shows`, onchange: draw},
-         ...choices.map(({words}) => el("option", {}, shorten(words, 70))));
+  const picker = el(
+      "select", {"aria-label": `What ${plate.title} shows`, onchange: draw},
+      ...shortenApart(choices.map(({words}) => words), 90).map((words) => el("option", {}, words)));
   box.append(
       el("div", {class: "plot-head"}, runs.length > 1 ? name(run.label, 60) : null, picker,
          buttons),

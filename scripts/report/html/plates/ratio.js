@@ -3,49 +3,55 @@
 
 const MOST_RATIOS = 60;  // rows that a plate has room for
 
-// All that were compared, or as many of the highest and of the lowest ratios.
+// Of each work that a library did as well, the fastest kernel of ours: all of them, or as many of
+// the highest and of the lowest ratios.
 function ratioChoices(run) {
-  const able = run.benchmarks.filter((b) => b.peer_ratio && !b.library && !b.refused);
-  const best = [...groupBy(able, sameWork).values()].map(
-      (rows) => rows.reduce((a, b) => (b.peer_ratio > a.peer_ratio ? b : a)));
-  best.sort((a, b) => b.peer_ratio - a.peer_ratio);
-  if (!best.length) return [];
-  if (best.length <= MOST_RATIOS) return [{words: "fastest kernel of each shape", rows: best}];
+  const able = run.benchmarks.filter((b) => b.time_s && !b.library && !b.refused && !b.parent);
+  const fastest = [...groupBy(able, sameWork).values()]
+                      .filter((rows) => rows.some((b) => b.peer))
+                      .map((rows) => rows.reduce((a, b) => (b.time_s < a.time_s ? b : a)));
+  const compared = fastest.filter((b) => b.peer_ratio).sort((a, b) => b.peer_ratio - a.peer_ratio);
+  if (!compared.length) return [];
+  const without = fastest.length - compared.length;
+  const also = without ? `; of ${without} more no ratio is known` : "";
+  const what = "fastest kernel of each shape";
+  if (compared.length <= MOST_RATIOS) return [{words: what + also, rows: compared}];
   const half = MOST_RATIOS / 2;
   return [{
-    words: `fastest kernel of each shape: ${half} highest, ${half} lowest of ${best.length}`,
-    rows: [...best.slice(0, half), ...best.slice(-half)]
+    words: `${what}: ${half} highest, ${half} lowest of ${compared.length}${also}`,
+    rows: [...compared.slice(0, half), ...compared.slice(-half)]
   }];
 }
 
 function drawRatio({rows}) {
   const colours = themeColours();
-  const factors = rows.map((b, i) => `${i + 1}  ${isolated(workWords(b), 46)}`);
+  const factors = rowNames(rows.map(workWords));
   const ratios = rows.map((b) => b.peer_ratio);
   const plot = figure({
-    height: 80 + 22 * rows.length,
+    height: 80 + rowHeight(factors, 22) * rows.length,
     tools: "reset",
     x: {
       range: new Range1d({
         start: Math.min(0.4, Math.min(...ratios) / 1.3),
-        end: Math.max(2, Math.max(...ratios) * 4)
+        end: Math.max(2, Math.max(...ratios) * 1.2)
       }),
       tick: (v) => `${plainNumber(v)}x`,
-      label: "library's time over this one's: above 1, this one is faster"
+      label: "library's time over ours"
     },
     y: {type: "auto", range: [...factors].reverse()}
   });
-  plot.xaxis.each((axis) => {
-    axis.ticker =
-        new Bokeh.FixedTicker({ticks: [0.01, 0.03, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100, 1000]});
-  });
+  setTicker(
+      plot, "x",
+      new Bokeh.FixedTicker({ticks: [0.01, 0.03, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100, 1000]}));
   steady(plot.segment(
       [1], [factors.at(-1)], [1], [factors[0]], {line_color: colours.roof, line_width: 2}));
   const source = new ColumnDataSource({
     data: {
       factors,
       ratios,
-      text: rows.map((b) => `  ${plainNumber(b.peer_ratio)}x ${isolated(b.peer, 24)}`),
+      // Without its version, which pointing tells: together they would leave no room.
+      text:
+          rows.map((b) => `  ${plainNumber(b.peer_ratio)}x ${isolated(b.peer.split(" ")[0], 16)}`),
       marker: rows.map((b) => b.marker),
       colour: ratios.map((r) => colours.series[r >= 1 ? 0 : 1])
     }
@@ -57,14 +63,8 @@ function drawRatio({rows}) {
     fill_color: {field: "colour"},
     line_color: {field: "colour"}
   }));
-  steady(plot.text({field: "ratios"}, {field: "factors"}, {field: "text"}, {
-    source,
-    x_offset: 4,
-    text_baseline: "middle",
-    text_font_size: "11px",
-    text_color: colours.ink,
-    text_font: "system-ui, sans-serif"
-  }));
+  textBeside(plot, source, "ratios", "factors", 4);
+  besideNames(plot, factors);
   plot.add_tools(
       hoverTool([points], (_, i) => tooltip(rows[i].title, describe(rows[i], rows[i].bound))));
   return plot;

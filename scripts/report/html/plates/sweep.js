@@ -1,6 +1,24 @@
 "use strict";
 // Bandwidth and latency over the size of the working set, with the levels marked.
 
+// By operation: series of the palette, and marks that differ where curves lie on each other.
+const SWEEP_LOOKS = {
+  read: [0, "circle"],
+  write: [1, "square"],
+  copy: [2, "triangle"],
+  triad: [3, "inverted_triangle"],
+  chase: [6, "diamond"]
+};
+const SPARE_LOOKS = [[4, "star"], [5, "hex"], [7, "plus"]];
+
+function sweepLooks(operations) {
+  const known = (operation) => Object.hasOwn(SWEEP_LOOKS, operation);
+  const spare = operations.filter((operation) => !known(operation));
+  return operations.map(
+      (operation) => known(operation) ? SWEEP_LOOKS[operation] :
+                                        SPARE_LOOKS[spare.indexOf(operation) % SPARE_LOOKS.length]);
+}
+
 function sweepChoices(run) {
   const able = run.sweep.filter((r) => r.measured);
   const groups = groupBy(able, (r) => [r.device, r.resource, r.threads].join("\n"));
@@ -12,16 +30,17 @@ function sweepChoices(run) {
               (b.rows[0].threads ?? 0) - (a.rows[0].threads ?? 0));
 }
 
-// Of each access the variant and dtype that reached most.
+// Of each access the variant and dtype that reached most; one of a single size, as a GPU's probe of
+// L1, only where no other has more.
 function sweepCurves(rows) {
   const latency = rows[0].resource === "latency";
-  const best = (variants) => [...variants.values()].reduce((a, b) => {
-    const [p, q] = [a, b].map(
-        (curve) =>
-            (latency ? -Math.min(...curve.map((r) => r.measured)) :
-                       Math.max(...curve.map((r) => r.measured))));
-    return q > p ? b : a;
-  });
+  const best = (variants) => {
+    const curves = [...variants.values()], longer = curves.filter((curve) => curve.length > 1);
+    const reached = (curve) =>
+        (latency ? -Math.min(...curve.map((r) => r.measured)) :
+                   Math.max(...curve.map((r) => r.measured)));
+    return (longer.length ? longer : curves).reduce((a, b) => (reached(b) > reached(a) ? b : a));
+  };
   return [...groupBy(rows, (r) => r.operation)].map(
       ([operation, some]) =>
           [operation,
@@ -41,13 +60,11 @@ function drawSweep({rows}) {
     x: {
       range: new Range1d({start: Math.min(...sizes) / 1.5, end: Math.max(...sizes) * 1.5}),
       tick: size,
-      label: "working set per thread"
+      label: rows[0].device === "gpu" ? "working set" : "working set per thread"
     },
     y: {range: new Range1d({start: low, end: high}), tick: (v) => tick(v, unit)}
   });
-  plot.xaxis.each((axis) => {
-    axis.ticker = new Bokeh.LogTicker({base: 4, desired_num_ticks: 8});
-  });
+  setTicker(plot, "x", new Bokeh.LogTicker({base: 4, desired_num_ticks: 8}));
   // Where each level's ceiling was taken.
   for (const [level, some] of groupBy(
            curves.flatMap(([, c]) => c).filter((r) => r.plateau && r.level), (r) => r.level)) {
@@ -65,9 +82,9 @@ function drawSweep({rows}) {
       text_color: colours.quiet
     }));
   }
+  const looks = sweepLooks(curves.map(([operation]) => operation));
   curves.forEach(([operation, curve], i) => {
-    const colour = colours.series[i % 8],
-          mark = ["circle", "square", "triangle", "diamond", "star"][i % 5];
+    const [series, mark] = looks[i], colour = colours.series[series];
     const [x, y] = [curve.map((r) => r.size_bytes), curve.map((r) => r.measured)];
     const source = new ColumnDataSource({
       data: {
@@ -86,9 +103,10 @@ function drawSweep({rows}) {
     const points = steady(plot.scatter(f("x"), f("y"), {
       source,
       marker: mark,
-      size: 6,
-      fill_color: colour,
+      size: 8,
+      fill_color: colours.plate,
       line_color: colour,
+      line_width: 1.4,
       legend_label: shorten(operation, 20)
     }));
     plot.add_tools(hoverTool(
