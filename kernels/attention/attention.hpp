@@ -52,15 +52,17 @@ struct Kernel {
   int max_group = 0;
   /// False: head_dim 64 and 128 only, as the register tiles are fixed.
   bool any_head_dim = false;
+  /// K and V are read once for every query head, not once for all heads of their group.
+  bool by_head = false;
   /// Far too slow for the large cases, which it leaves out.
   bool naive = false;
   /// dtype of the compute roof: that of the multiply-adds, not of the cache.
   const char* roof = "f32";
   const char* s8_roof = "f32";
-  /// int8 cache: how far queries and weights are rounded, as a share of the largest of a head's
-  /// query or of a block's largest weight times its largest scale; 0: not beyond fp32. The oracle
-  /// allows for it.
-  double s8_rounding = 0;
+  /// int8 cache: how far queries are rounded, as a share of the largest of a head's query, and
+  /// weights, as a share of a block's largest weight times its largest scale; 0: not beyond fp32.
+  /// The oracle allows for it.
+  double s8_rounding = 0, s8_weight_rounding = 0;
   /// bf16 cache: likewise, as a share of each query's element and of each weight.
   double bf16_rounding = 0;
 };
@@ -77,6 +79,35 @@ constexpr Cost cost(const Shape& s, int element_bytes, int scale_bytes) {
   const double table = s.page > 0 ? 4.0 * s.batch * ((s.context + s.page - 1) / s.page) : 0.0;
   return {4.0 * s.heads * tokens * s.head_dim,
           rows * (s.head_dim * element_bytes + scale_bytes) + table + queries};
+}
+
+/// What a call reads of K and V and their scales, as cost().
+constexpr double cache_bytes(const Shape& s, int element_bytes, int scale_bytes) {
+  return 2.0 * s.kv_heads * (s.ragged ? 1.0 * s.tokens : 1.0 * s.batch * s.context) *
+         (s.head_dim * element_bytes + scale_bytes);
+}
+
+/// Bytes that cross each level. Of a variant that reads K and V by head, all of them cross into the
+/// core heads / kv_heads times; from beyond a cache that keeps those of one kv head they come once
+/// to every thread that has heads of its group. From DRAM they come once: what is compulsory.
+constexpr LevelBytes traffic(const Shape& s, int element_bytes, int scale_bytes, bool by_head,
+                             int threads, const Caches& caches) {
+  const double once = cost(s, element_bytes, scale_bytes).bytes;
+  LevelBytes all{.l1 = once, .l2 = once, .l3 = once, .dram = once};
+  if (!by_head) return all;
+  const double cache = cache_bytes(s, element_bytes, scale_bytes);
+  const double of_one = cache / static_cast<double>(s.batch * s.kv_heads);
+  const std::int64_t group = s.heads / s.kv_heads,
+                     heads = (s.batch * s.heads + threads - 1) / threads,  // of a thread
+      sharing = heads < group ? (group + heads - 1) / heads : 1;
+  const auto with = [&](std::int64_t size) {
+    const bool stays = of_one <= static_cast<double>(size);
+    return once + cache * static_cast<double>((stays ? sharing : group) - 1);
+  };
+  all.l1 = with(0);
+  all.l2 = with(caches.l1d);
+  all.l3 = with(caches.l2);
+  return all;
 }
 
 /// Tokens of one piece of work when the context is split: enough pieces to balance the threads

@@ -399,6 +399,7 @@ extern const Kernel amx_tiles = {.exec_unit = Amx::kUnit,
                                  .max_group = 8,
                                  .roof = "bf16",
                                  .s8_roof = "s8",
-                                 .s8_rounding = 0.5 / Int8::kLargestQuery};
+                                 .s8_rounding = 0.5 / Int8::kLargestQuery,
+                                 .s8_weight_rounding = 0.5 / Int8::kLargestWeight};
 
 }  // namespace kernels::attention

@@ -9,6 +9,7 @@ namespace kernels::attention {
 extern const Kernel avx2 = {.exec_unit = Avx2::kUnit,
                             .f32 = attend_by_head<Avx2::F32, float>,
                             .bf16 = attend_by_head<Avx2::F32, bf16>,
-                            .s8 = attend_by_head<Avx2::F32, std::int8_t>};
+                            .s8 = attend_by_head<Avx2::F32, std::int8_t>,
+                            .by_head = true};
 
 }  // namespace kernels::attention

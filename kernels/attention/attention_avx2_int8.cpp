@@ -100,6 +100,7 @@ extern const Kernel avx2_int8 = {.exec_unit = Avx2::kUnit,
                                  .s8 = attend_split<Avx2::F32, std::int8_t, Avx2Group>,
                                  .max_group = 8,
                                  .s8_roof = "s8",
-                                 .s8_rounding = 0.5 / kLargest};
+                                 .s8_rounding = 0.5 / kLargest,
+                                 .s8_weight_rounding = 0.5 / kLargest};
 
 }  // namespace kernels::attention

@@ -276,6 +276,7 @@ extern const Kernel avx512_vnni_bytes = {.exec_unit = Avx512Vnni::kUnit,
                                          .s8 = attend_split<Avx512::F32, std::int8_t, BytesGroup>,
                                          .max_group = 8,
                                          .s8_roof = "s8",
-                                         .s8_rounding = 0.5 / kLargestQuery};
+                                         .s8_rounding = 0.5 / kLargestQuery,
+                                         .s8_weight_rounding = 0.5 / kLargestWeight};
 
 }  // namespace kernels::attention

@@ -45,6 +45,7 @@ extern const Kernel online = {.exec_unit = "scalar",
                               .bf16 = attend<bf16>,
                               .s8 = attend<std::int8_t>,
                               .any_head_dim = true,
+                              .by_head = true,
                               .naive = true};
 
 }  // namespace kernels::attention

@@ -94,28 +94,42 @@ std::vector<const KernelInfo*> attention_kernels() {
   return list;
 }
 
-std::vector<const KernelInfo*> fp32_kernels() {
-  std::vector<const KernelInfo*> list = attention_kernels();
-  std::erase_if(list, [](const KernelInfo* info) {
-    return static_cast<const Kernel*>(info->table)->f32 == nullptr;
-  });
-  return list;
+template <class T>
+constexpr auto function_of(const Kernel& kernel) {
+  if constexpr (std::is_same_v<T, float>)
+    return kernel.f32;
+  else if constexpr (std::is_same_v<T, bf16>)
+    return kernel.bf16;
+  else
+    return kernel.s8;
 }
 
-/// A small contiguous fp32 problem of one's own making, with two query heads on one kv head.
+/// A small contiguous problem of one's own making, with two query heads on one kv head. int8 keys
+/// are whole numbers, int8 values 127ths.
+template <class T>
 struct Direct {
   static constexpr std::int64_t kHeads = 2, kDim = 64;
+  static constexpr bool kScaled = std::is_same_v<T, std::int8_t>;
   explicit Direct(std::int64_t context)
       : shape{.batch = 1, .context = context, .heads = kHeads, .kv_heads = 1, .head_dim = kDim},
         q(kHeads * kDim),
         k(context * kDim),
-        v(context * kDim) {
+        v(context * kDim),
+        k_scale(context, 1.0f),
+        v_scale(context, kScaled ? 1 / 127.0f : 1.0f) {
     for (std::size_t i = 0; i < q.size(); ++i) q[i] = random_value<float>(1, i);
-    for (std::size_t i = 0; i < k.size(); ++i) k[i] = random_value<float>(2, i);
-    for (std::size_t i = 0; i < v.size(); ++i) v[i] = random_value<float>(3, i);
+    for (std::size_t i = 0; i < k.size(); ++i) k[i] = random_value<T>(2, i);
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = random_value<T>(3, i);
   }
 
-  std::vector<float> run(void (*function)(const Args<float>&), int threads) {
+  void set_key(std::int64_t t, float value) {
+    std::fill_n(k.begin() + t * kDim, kDim, static_cast<T>(value));
+  }
+  double value(std::int64_t t, std::int64_t d) const {
+    return static_cast<double>(v[t * kDim + d]) * v_scale[t];
+  }
+
+  std::vector<float> run(void (*function)(const Args<T>&), int threads) {
     std::vector<float> out(q.size(), NAN), scratch(scratch_floats(shape, threads), NAN);
     std::vector<Share> shares(threads);
     function({.batch = 1,
@@ -129,8 +143,8 @@ struct Direct {
               .q = q.data(),
               .k = k.data(),
               .v = v.data(),
-              .k_scale = nullptr,
-              .v_scale = nullptr,
+              .k_scale = kScaled ? k_scale.data() : nullptr,
+              .v_scale = kScaled ? v_scale.data() : nullptr,
               .out = out.data(),
               .chunk_tokens = chunk_tokens(shape, threads),
               .scratch = scratch.data(),
@@ -139,109 +153,105 @@ struct Direct {
     return out;
   }
 
-  /// Softmax of the scores as fp32 rounds them would differ here, so callers use scores that are
-  /// exact or far apart.
+  /// Softmax of the scores as a variant rounds them would differ here, so callers use scores that
+  /// are exact or far apart.
   std::vector<double> expected() const {
     std::vector<double> out(q.size());
     for (std::int64_t h = 0; h < kHeads; ++h) {
       std::vector<double> p(shape.context);
       for (std::int64_t t = 0; t < shape.context; ++t) {
-        for (std::int64_t d = 0; d < kDim; ++d) p[t] += double{q[h * kDim + d]} * k[t * kDim + d];
+        for (std::int64_t d = 0; d < kDim; ++d)
+          p[t] += double{q[h * kDim + d]} * static_cast<double>(k[t * kDim + d]);
         p[t] /= std::sqrt(static_cast<double>(kDim));
       }
       const double max = *std::max_element(p.begin(), p.end());
       double sum = 0;
       for (double& x : p) sum += x = std::exp(x - max);
       for (std::int64_t t = 0; t < shape.context; ++t)
-        for (std::int64_t d = 0; d < kDim; ++d) out[h * kDim + d] += p[t] / sum * v[t * kDim + d];
+        for (std::int64_t d = 0; d < kDim; ++d) out[h * kDim + d] += p[t] / sum * value(t, d);
     }
     return out;
   }
 
   Shape shape;
-  std::vector<float> q, k, v;
+  std::vector<float> q;
+  std::vector<T> k, v;
+  std::vector<float> k_scale, v_scale;
 };
 
-void without_maximum(const Args<float>& a) {
+template <class T>
+void without_maximum(const Args<T>& a) {
   for (std::int64_t h = 0; h < a.heads; ++h) {
     float sum = 0;
     std::vector<float> acc(a.head_dim);
     for (std::int64_t t = 0; t < a.context; ++t) {
       float s = 0;
       for (std::int64_t d = 0; d < a.head_dim; ++d)
-        s += a.q[h * a.head_dim + d] * a.k[t * a.head_dim + d];
+        s += a.q[h * a.head_dim + d] * static_cast<float>(a.k[t * a.head_dim + d]);
       const float p = std::exp(s / std::sqrt(static_cast<float>(a.head_dim)));
       sum += p;
-      for (std::int64_t d = 0; d < a.head_dim; ++d) acc[d] += p * a.v[t * a.head_dim + d];
+      for (std::int64_t d = 0; d < a.head_dim; ++d)
+        acc[d] += p * static_cast<float>(a.v[t * a.head_dim + d]);
     }
     for (std::int64_t d = 0; d < a.head_dim; ++d) a.out[h * a.head_dim + d] = acc[d] / sum;
   }
 }
 
-/// Of every fp32 kernel.
-void expect_right_outputs(Direct& direct) {
+/// Of every kernel of that dtype.
+template <class T>
+void expect_right_outputs(Direct<T>& direct, double tolerance = 1e-5) {
   const std::vector<double> expected = direct.expected();
-  for (const auto* info : fp32_kernels())
+  int ways = 0;
+  for (const auto* info : attention_kernels()) {
+    const auto function = function_of<T>(*static_cast<const Kernel*>(info->table));
+    if (function == nullptr) continue;
     for (const int threads : {1, 3}) {
-      const auto out = direct.run(static_cast<const Kernel*>(info->table)->f32, threads);
+      ++ways;
+      const auto out = direct.run(function, threads);
       for (std::size_t i = 0; i < out.size(); ++i)
-        ASSERT_NEAR(out[i], expected[i], 1e-5) << info->variant << " " << i;
+        ASSERT_NEAR(out[i], expected[i], tolerance) << info->variant << " " << i;
     }
+  }
+  EXPECT_GT(ways, 0);
 }
 
-/// Scores of 64 c for c = -200…200, in an order that raises the maximum often.
-Direct huge_scores() {
-  Direct direct(401);
+template <class T>
+class AttentionScores : public testing::Test {};
+using Types = testing::Types<float, bf16, std::int8_t>;
+TYPED_TEST_SUITE(AttentionScores, Types);
+
+/// Scores of 64 c for c = -127…127, in an order that raises the maximum often.
+TYPED_TEST(AttentionScores, HugeOnesDoNotOverflow) {
+  Direct<TypeParam> direct(255);
   for (float& x : direct.q) x = 8;
-  for (std::int64_t t = 0; t < 401; ++t)
-    for (std::int64_t d = 0; d < Direct::kDim; ++d)
-      direct.k[t * Direct::kDim + d] = static_cast<float>(t * 150 % 401 - 200);
-  return direct;
-}
-
-TEST(AttentionScores, HugeOnesDoNotOverflow) {
-  Direct direct = huge_scores();
+  for (std::int64_t t = 0; t < 255; ++t) direct.set_key(t, static_cast<float>(t * 97 % 255 - 127));
   expect_right_outputs(direct);
-  const auto wrong = direct.run(without_maximum, 1);
+  const auto wrong = direct.run(without_maximum<TypeParam>, 1);
   EXPECT_TRUE(std::isnan(wrong[0])) << "the scores are not huge enough to tell";
 }
 
-/// By a factor of 1.1 a token: a kernel that rescales its sums seldom does so a few times.
-TEST(AttentionScores, OnesThatRiseSlowlyKeepTheirWeights) {
-  Direct direct(401);
+/// By a factor of 1.1 a token: a kernel that rescales its sums seldom does so a few times. Where
+/// queries are rounded, weights would not be those of the oracle.
+TEST(AttentionScoresOfFloats, ThatRiseSlowlyKeepTheirWeights) {
+  Direct<float> direct(401);
   for (float& x : direct.q) x = 8;
-  for (std::int64_t t = 0; t < 401; ++t)
-    for (std::int64_t d = 0; d < Direct::kDim; ++d)
-      direct.k[t * Direct::kDim + d] = static_cast<float>(t) * 0x1p-10f;
+  for (std::int64_t t = 0; t < 401; ++t) direct.set_key(t, static_cast<float>(t) * 0x1p-10f);
   expect_right_outputs(direct);
 }
 
-TEST(AttentionScores, AllNegativeHugeOnesDoNotUnderflow) {
-  Direct direct(130);
+TYPED_TEST(AttentionScores, AllNegativeHugeOnesDoNotUnderflow) {
+  Direct<TypeParam> direct(130);
   for (float& x : direct.q) x = 8;
-  for (std::int64_t t = 0; t < 130; ++t)
-    for (std::int64_t d = 0; d < Direct::kDim; ++d)
-      direct.k[t * Direct::kDim + d] = t == 77 ? -50.0f : -60.0f;
-  for (const auto* info : fp32_kernels()) {
-    const auto out = direct.run(static_cast<const Kernel*>(info->table)->f32, 3);
-    for (std::int64_t d = 0; d < Direct::kDim; ++d)
-      ASSERT_NEAR(out[d], direct.v[77 * Direct::kDim + d], 1e-6) << info->variant;
-  }
+  for (std::int64_t t = 0; t < 130; ++t) direct.set_key(t, t == 77 ? -50.0f : -60.0f);
+  expect_right_outputs(direct, 1e-6);
 }
 
-TEST(AttentionScores, TiesShareTheWeight) {
+TYPED_TEST(AttentionScores, TiesShareTheWeight) {
   for (const std::int64_t context : {1, 2, 31, 300}) {
-    Direct direct(context);
+    Direct<TypeParam> direct(context);
     for (std::int64_t t = 0; t < context; ++t)
-      std::copy_n(direct.k.begin(), Direct::kDim, direct.k.begin() + t * Direct::kDim);
-    for (const auto* info : fp32_kernels()) {
-      const auto out = direct.run(static_cast<const Kernel*>(info->table)->f32, 3);
-      for (std::int64_t d = 0; d < Direct::kDim; ++d) {
-        double mean = 0;
-        for (std::int64_t t = 0; t < context; ++t) mean += direct.v[t * Direct::kDim + d];
-        ASSERT_NEAR(out[d], mean / context, 1e-6) << info->variant << " " << context;
-      }
-    }
+      std::copy_n(direct.k.begin(), direct.kDim, direct.k.begin() + t * direct.kDim);
+    expect_right_outputs(direct, 1e-6);
   }
 }
 
@@ -249,12 +259,14 @@ enum class Defect {
   none,
   skips_last_token,
   skips_first_token,
+  skips_second_half,
   page_in_order,
   wrong_kv_head,
   no_key_scale,
   no_value_scale,
   no_root,
-  unnormalised,
+  unnormalised,  // by a thousandth
+  a_tenth_less,
 };
 
 template <Defect defect, class T>
@@ -270,7 +282,9 @@ void attend(const Args<T>& a) {
         return (page * a.kv_heads + kv_head) * a.page_tokens + t % a.page_tokens;
       };
       const std::int64_t first = defect == Defect::skips_first_token ? 1 : 0;
-      const std::int64_t last = a.context - (defect == Defect::skips_last_token ? 1 : 0);
+      const std::int64_t last = defect == Defect::skips_second_half  ? a.context / 2
+                                : defect == Defect::skips_last_token ? a.context - 1
+                                                                     : a.context;
       double sum = 0;
       std::vector<double> out(a.head_dim);
       for (std::int64_t t = first; t < last; ++t) {
@@ -288,18 +302,23 @@ void attend(const Args<T>& a) {
               p * (scaled ? a.v_scale[row] : 1.0f) * static_cast<double>(a.v[row * a.head_dim + d]);
       }
       if (defect == Defect::unnormalised) sum *= 1.001;
+      if (defect == Defect::a_tenth_less) sum *= 1.1;
       for (std::int64_t d = 0; d < a.head_dim; ++d)
         a.out[(b * a.heads + h) * a.head_dim + d] = static_cast<float>(out[d] / sum);
     }
 }
 
+/// `like`: the kernel whose rounding is allowed for.
 template <Defect defect>
-std::string verdict(const char* dtype, int context, const char* layout) {
+std::string verdict(const char* dtype, int context, const char* layout, const Kernel& like = {}) {
   const Kernel kernel = {.exec_unit = "scalar",
                          .f32 = attend<defect, float>,
                          .bf16 = attend<defect, bf16>,
                          .s8 = attend<defect, std::int8_t>,
-                         .any_head_dim = true};
+                         .any_head_dim = true,
+                         .s8_rounding = like.s8_rounding,
+                         .s8_weight_rounding = like.s8_weight_rounding,
+                         .bf16_rounding = like.bf16_rounding};
   const KernelInfo info = {"attention", "own", Need::none, Threads::any, "", &kernel};
   Case c{.dtype = dtype,
          .keys = {{"batch", "2"},
@@ -333,6 +352,83 @@ TEST(AttentionVerify, CatchesWrongKernels) {
   EXPECT_NE(verdict<Defect::page_in_order>("s8", 8192, "paged"), "");
   EXPECT_NE(verdict<Defect::no_key_scale>("s8", 100, "contiguous"), "");
   EXPECT_NE(verdict<Defect::no_value_scale>("s8", 100, "paged"), "");
+}
+
+/// Each by its own rounding, on machines that lack its instructions, too.
+TEST(AttentionVerify, CatchesWrongKernelsThatRoundTheirInputs) {
+  int kernels = 0;
+  for (const auto& info : all_kernels()) {
+    if (info.op != "attention" || info.gpu()) continue;
+    const auto& like = *static_cast<const Kernel*>(info.table);
+    for (const auto& [dtype, rounding] :
+         {std::pair{"s8", like.s8_rounding}, {"bf16", like.bf16_rounding}}) {
+      if (rounding == 0) continue;
+      ++kernels;
+      const std::string what = std::string(info.variant) + " " + dtype;
+      for (const int context : {17, 100, 8192}) {
+        const char* layout = context == 100 ? "contiguous" : "paged";
+        EXPECT_EQ(verdict<Defect::none>(dtype, context, layout, like), "") << what;
+        EXPECT_NE(verdict<Defect::skips_last_token>(dtype, context, layout, like), "")
+            << what << context;
+        EXPECT_NE(verdict<Defect::skips_first_token>(dtype, context, layout, like), "")
+            << what << context;
+        EXPECT_NE(verdict<Defect::skips_second_half>(dtype, context, layout, like), "")
+            << what << context;
+        EXPECT_NE(verdict<Defect::wrong_kv_head>(dtype, context, layout, like), "")
+            << what << context;
+        EXPECT_NE(verdict<Defect::no_root>(dtype, context, layout, like), "") << what << context;
+        EXPECT_NE(verdict<Defect::a_tenth_less>(dtype, context, layout, like), "")
+            << what << context;
+      }
+      if (dtype[0] != 's') continue;
+      EXPECT_NE(verdict<Defect::no_key_scale>(dtype, 100, "contiguous", like), "") << what;
+      EXPECT_NE(verdict<Defect::no_value_scale>(dtype, 100, "paged", like), "") << what;
+    }
+  }
+#if defined(__x86_64__)
+  EXPECT_EQ(kernels, 5);
+#endif
+}
+
+TEST(AttentionTraffic, ByHeadIsHandWorked) {
+  // 64 tokens of 8 bf16 on 2 kv heads: 2 x 2 x 64 x 8 x 2 = 4096 B of K and V, 2048 of one kv head;
+  // q and out of 4 heads 2 x 4 x 8 x 4 = 256.
+  const Shape s{.batch = 1, .context = 64, .heads = 4, .kv_heads = 2, .head_dim = 8};
+  const auto bytes = [&](bool by_head, int threads, std::int64_t l1d, std::int64_t l2) {
+    const LevelBytes t = traffic(s, 2, 0, by_head, threads, {.l1d = l1d, .l2 = l2});
+    return std::vector<double>{t.l1, t.l2, t.l3, t.dram};
+  };
+  using Bytes = std::vector<double>;
+  constexpr double kOnce = 4096 + 256, kTwice = 2 * 4096 + 256;
+  EXPECT_EQ(bytes(false, 1, 1024, 1024), (Bytes{kOnce, kOnce, kOnce, kOnce}));
+  EXPECT_EQ(bytes(true, 1, 1024, 1024), (Bytes{kTwice, kTwice, kTwice, kOnce}));
+  EXPECT_EQ(bytes(true, 1, 1024, 2048), (Bytes{kTwice, kTwice, kOnce, kOnce}));  // L2 keeps it
+  EXPECT_EQ(bytes(true, 2, 2048, 4096), (Bytes{kTwice, kOnce, kOnce, kOnce}));
+  // Each head on a core of its own, which gets all of it.
+  EXPECT_EQ(bytes(true, 4, 2048, 4096), (Bytes{kTwice, kTwice, kTwice, kOnce}));
+  // int8 with a scale for every token: 2 x 2 x 64 x (8 + 4).
+  EXPECT_EQ(traffic(s, 1, 4, true, 1, {}).l1, 2 * 3072 + 256);
+}
+
+TEST(AttentionTraffic, IsThatOfTheVariant) {
+  const Case c{.dtype = "bf16",
+               .keys = {{"batch", "1"},
+                        {"context", "8192"},
+                        {"heads", "8"},
+                        {"kv_heads", "2"},
+                        {"head_dim", "64"},
+                        {"temp", "cold"}}};
+  // K and V 2 x 2 x 8192 x 64 x 2 = 4 MiB, 2 MiB of a kv head, which L2 has no room for.
+  constexpr double kCache = 4 << 20, kRest = 2 * 8 * 64 * 4;
+  for (const auto* info : attention_kernels()) {
+    if (!operation_of(*info).supports(*info, c)) continue;
+    const bool by_head =
+        info->variant == "scalar" || info->variant == "online" || info->variant == "avx2";
+    const LevelBytes t = operation_of(*info).bind(*info, c, kCaches)->traffic();
+    EXPECT_EQ(t.l1, (by_head ? 4 : 1) * kCache + kRest) << info->variant;
+    EXPECT_EQ(t.l3, (by_head ? 4 : 1) * kCache + kRest) << info->variant;
+    EXPECT_EQ(t.dram, kCache + kRest) << info->variant;
+  }
 }
 
 TEST(AttentionCases, RefusesBadShapes) {
