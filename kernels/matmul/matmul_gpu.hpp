@@ -30,7 +30,8 @@ struct GpuArguments {
 
 /// The tiles that a variant uses, in elements: a block's of Z and its step along K, and what a warp
 /// (with wgmma, a warpgroup) makes from one pass over shared memory. 0: not known, as for a
-/// library.
+/// library. A template of them returns them from a lambda: nvcc before 12.6 ends with an internal
+/// error where a variable template has designated initialisers.
 struct GpuTiles {
   int block_m = 0, block_n = 0, block_k = 0, warp_m = 0, warp_n = 0;
   int cluster_m = 1;  ///< blocks, one below the other, that share one read of Y

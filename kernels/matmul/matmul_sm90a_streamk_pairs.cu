@@ -177,12 +177,14 @@ void launch(const GpuArguments& a, cudaStream_t stream) {
 double part_bytes(const void* state) { return static_cast<const State*>(state)->parts.part_bytes; }
 
 template <class Type>
-constexpr GpuTiles kTiles = {.block_m = kTileM,
-                             .block_n = kTileN,
-                             .block_k = kStep<Type>,
-                             .warp_m = 64,
-                             .warp_n = kColumnsAtOnce<Type, kTileN>,
-                             .cluster_m = kCluster};
+constexpr GpuTiles kTiles = [] {
+  return GpuTiles{.block_m = kTileM,
+                  .block_n = kTileN,
+                  .block_k = kStep<Type>,
+                  .warp_m = 64,
+                  .warp_n = kColumnsAtOnce<Type, kTileN>,
+                  .cluster_m = kCluster};
+}();
 
 }  // namespace
 

@@ -117,12 +117,14 @@ void launch_pairs(const GpuArguments& a, cudaStream_t stream) {
 
 /// Where a consumer makes so many columns from one pass over X.
 template <class Type, int kColumns = kTileN>
-constexpr GpuTiles kTiles = {.block_m = kTileM,
-                             .block_n = kTileN,
-                             .block_k = kStep<Type>,
-                             .warp_m = 64,
-                             .warp_n = kColumns,
-                             .cluster_m = kCluster};
+constexpr GpuTiles kTiles = [] {
+  return GpuTiles{.block_m = kTileM,
+                  .block_n = kTileN,
+                  .block_k = kStep<Type>,
+                  .warp_m = 64,
+                  .warp_n = kColumns,
+                  .cluster_m = kCluster};
+}();
 
 }  // namespace
 }  // namespace kernels::matmul
