@@ -79,6 +79,7 @@ Drawn run_script(const char* name, const std::vector<std::string>& arguments,
       {"/usr/bin/env", "python3"},
   };
   for (auto command : pythons) {
+    command.push_back("-E");  // PYTHONPATH is of another Python
     command.push_back(drawer->string());
     command.insert(command.end(), arguments.begin(), arguments.end());
     const auto done =

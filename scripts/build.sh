@@ -4,7 +4,7 @@
 # which is shown when something fails.
 set -euo pipefail
 
-repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+repo=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$1
 shift
 flags=()
@@ -14,31 +14,42 @@ while (($# > 0)) && [[ $1 != -- ]]; do
 done
 targets=()
 if (($# > 1)); then targets=(--target "${@:2}"); fi
-mkdir -p "$build"
 log=$build/build.log
-: >"$log"
+if ! mkdir -p "$build" || ! : >"$log"; then
+  echo "build.sh: cannot write $log" >&2
+  exit 2
+fi
 
-# CMake does not get over a CUDA compiler that is gone since: configured anew.
-nvcc=$(sed -n 's/^CMAKE_CUDA_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt" 2>/dev/null || true)
-if [[ $nvcc == /* && ! -x $nvcc ]]; then rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles"; fi
+# CMake does not get over compilers that are gone or others since, by an upgrade of the distribution or
+# in a volume that another image sees: configured anew.
+tools() {
+  local nvcc
+  nvcc=$(sed -n 's/^CMAKE_CUDA_COMPILER:[A-Z]*=\//\//p' "$build/CMakeCache.txt" 2>/dev/null)
+  for tool in cmake "${CXX:-g++}" ${nvcc:+"$nvcc"}; do "$tool" --version || true; done 2>&1
+}
+if [[ -e $build/CMakeCache.txt && $(tools) != "$(cat "$build/tools.txt" 2>/dev/null)" ]]; then
+  rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles"
+fi
 
 generator=()
 if [[ ! -e $build/CMakeCache.txt ]] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
 
 # One job a core, but no more than memory allows, the box's or the container's: a compiler takes up to 1.5 GB.
 cgroup=${CGROUP:-/sys/fs/cgroup}
-jobs=$(nproc)
+jobs=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)  # those are for programs that compute
 at_most() { if [[ $1 =~ ^[0-9]+$ ]] && (($1 < jobs)); then jobs=$1; fi; }
 at_most "$(awk '/MemAvailable/ {print int($2 / 1500000)}' /proc/meminfo 2>/dev/null)"
 # "max" is no limit, and so is what version 1 says where there is none, 2^63 less a page.
-at_most "$(awk '$1 != "max" {printf "%d", $1 / 1.5e9; exit}' "$cgroup/memory.max" "$cgroup/memory/memory.limit_in_bytes" 2>/dev/null)"
+for limit in "$cgroup/memory.max" "$cgroup/memory/memory.limit_in_bytes"; do
+  at_most "$(awk '$1 != "max" {printf "%d", $1 / 1.5e9}' "$limit" 2>/dev/null)"
+done
 at_most "$(awk '$1 != "max" && $2 > 0 {printf "%d", ($1 + $2 - 1) / $2}' "$cgroup/cpu.max" 2>/dev/null)"
 ((jobs >= 1)) || jobs=1
 
 failed() {
   [[ -t 1 ]] && printf '\r\e[K'
   echo "$1 failed; the end of $log:" >&2
-  if ! grep -nE -A 8 'error|FAILED|fatal' "$log" | tail -n 40 >&2; then tail -n 40 "$log" >&2; fi
+  if ! grep -nE -A 8 'CMake Error|error:|FAILED|fatal' "$log" | tail -n 40 >&2; then tail -n 40 "$log" >&2; fi
   exit 2
 }
 
@@ -55,6 +66,7 @@ progress() {
 }
 
 cmake -S "$repo" -B "$build" "${generator[@]}" "${flags[@]}" >>"$log" 2>&1 || failed 'Configuring'
+tools >"$build/tools.txt"
 grep -E '^-- (GPU half|Left out|Without)' "$log" | sed 's/^-- //' || true
 [[ -t 1 ]] || echo "Building in $build"
 NINJA_STATUS='[%f/%t] ' cmake --build "$build" -j "$jobs" "${targets[@]}" 2>&1 | tee -a "$log" | progress ||

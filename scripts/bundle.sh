@@ -15,7 +15,7 @@ version of CUDA or a newer one: unpack it and call ./run.sh inside. The last lin
 HELP
 }
 
-repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+repo=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=
 out=$repo/build
 while (($#)); do

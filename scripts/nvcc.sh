@@ -13,7 +13,8 @@ $CUDAHOSTCXX is the compiler for the host, where g++ is too new for that nvcc.
   NVCC          look at this one only
   --prefix DIR  where toolkits are installed
   --driver FILE where the driver tells its version (default: /proc/driver/nvidia/version)
-  --advice      where there is none, that line also says what to install
+  --advice      where there is none, that line also says what to install; where the driver is too old
+                for the one that is printed, a line on stderr says so
   --help        this text
 Exit code 1: there is none; one line on stderr says why, for each that was looked at.
 HELP
@@ -124,7 +125,14 @@ while read -r nvcc; do
 done < <(candidates)
 if [[ -n $too_new ]]; then
   echo "$too_new"
+  # Data-centre boards take a newer driver library that lies beside the toolkit in NVIDIA's images.
+  if [[ -n $advice && -z $(ls "$(dirname "$(dirname "$too_new")")"/compat/libcuda.so.* 2>/dev/null) ]]; then
+    echo "$too_new of CUDA $(version_of "$too_new") builds what this driver, for CUDA $runs, cannot run$advice" >&2
+  fi
   exit 0
+fi
+if [[ -n $advice && $faults =~ 'gcc versions later than '([0-9]+) ]]; then
+  advice="; install g++-${BASH_REMATCH[1]} and name it: CUDAHOSTCXX=g++-${BASH_REMATCH[1]}"
 fi
 echo "${faults:-no nvcc}$advice" >&2
 exit 1

@@ -24,24 +24,36 @@ Exit codes: 0 done, 1 a kernel was wrong, 2 bad usage or something is missing.
 HELP
 }
 
-repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+repo=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 run_flags=()
 setup_flags=()
+own=()
 device=all
+timeout=1
+resume=
 has_out=false
+# take FLAG VALUE: for roofline run, and what is looked at here.
+take() {
+  case $1 in
+    --out) has_out=true ;;
+    --resume) has_out=true; resume=$2 ;;
+    --device) device=$2 ;;
+    --timeout) timeout=$2 ;;
+    --bench) own+=("$2") ;;
+  esac
+  run_flags+=("$1=$2")
+}
 while (($#)); do
   case $1 in
     --quick | --full) run_flags+=("$1") ;;
     --out | --device | --gpu | --filter | --bench | --resume | --timeout)
       if (($# < 2)); then echo "run.sh: $1 needs a value (see --help)" >&2; exit 2; fi
-      [[ $1 == --out || $1 == --resume ]] && has_out=true
-      [[ $1 == --device ]] && device=$2
-      run_flags+=("$1" "$2")
+      take "$1" "$2"
       shift
       ;;
-    --out=* | --resume=*) has_out=true; run_flags+=("$1") ;;
-    --device=*) device=${1#*=}; run_flags+=("$1") ;;
-    --gpu=* | --filter=* | --bench=* | --timeout=*) run_flags+=("$1") ;;
+    --out=* | --device=* | --gpu=* | --filter=* | --bench=* | --resume=* | --timeout=*)
+      take "${1%%=*}" "${1#*=}"
+      ;;
     --peers) setup_flags+=(--peers) ;;
     --help | -h) usage; exit 0 ;;
     *) echo "run.sh: unknown flag $1 (see --help)" >&2; exit 2 ;;
@@ -49,19 +61,26 @@ while (($#)); do
   shift
 done
 
+wrong() { echo "run.sh: $1" >&2; exit 2; }
+
 # need_nvcc: before minutes go into what --device gpu cannot do.
 need_nvcc() {
   local why
   [[ $device == gpu ]] || return 0
   if [[ ! -e /dev/nvidiactl && ! -e /dev/dxg ]]; then
-    echo "run.sh: --device gpu: no NVIDIA driver here (a container sees it if it was started with --gpus all)" >&2
-    exit 2
+    wrong '--device gpu: no NVIDIA driver here (a container sees it if it was started with --gpus all)'
   fi
-  why=$("$repo/scripts/nvcc.sh" --advice 2>&1 >/dev/null) || {
-    echo "run.sh: --device gpu: $why" >&2
-    exit 2
-  }
+  why=$("$repo/scripts/nvcc.sh" --advice 2>&1 >/dev/null) || true
+  [[ -z $why ]] || wrong "--device gpu: $why"
 }
+
+# What the program itself would refuse, but only after minutes of installing and building.
+[[ $device =~ ^(cpu|gpu|all)$ ]] || wrong "--device $device: not cpu, gpu or all"
+[[ $timeout =~ ^[0-9]*\.?[0-9]+$ ]] || wrong "--timeout $timeout: not a number of seconds"
+[[ -z $resume || -e $resume/run.json ]] || wrong "--resume $resume: no run.json there"
+for program in "${own[@]}"; do
+  [[ -x $program ]] || wrong "--bench $program: not an executable file"
+done
 
 need_nvcc
 "$repo/scripts/setup.sh" ${setup_flags[@]+"${setup_flags[@]}"}

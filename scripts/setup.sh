@@ -28,7 +28,7 @@ for arg in "$@"; do
   esac
 done
 
-repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+repo=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 scripts=$repo/scripts
 venv=$repo/build/venv
 
@@ -84,27 +84,56 @@ missing_of() {
   done <<<"$1"
 }
 
+# sudo forgets the environment, a proxy that is told by it too.
+proxies=()
+for name in http_proxy https_proxy no_proxy; do
+  [[ -z ${!name:-} ]] || proxies+=("$name=${!name}")
+done
 as_root() {
-  if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi
+  if [[ $(id -u) == 0 ]]; then "$@"; else sudo env "${proxies[@]}" "$@"; fi
 }
-can_be_root() {
-  [[ $(id -u) == 0 ]] && return
-  command -v sudo >/dev/null || return
-  [[ -t 0 ]] || sudo -n true 2>/dev/null
-}
+# Why there is no root; empty where there is. A sudo that asks for a password needs a terminal.
+no_root=
+if [[ $(id -u) != 0 ]]; then
+  if ! command -v sudo >/dev/null; then
+    no_root='neither root nor sudo'
+  elif [[ ! -t 0 ]] && ! sudo -n true 2>/dev/null; then
+    no_root='sudo asks for a password, and there is no terminal'
+  fi
+fi
+can_be_root() { [[ -z $no_root ]]; }
 
+# A box that has just started installs its updates: that is waited for.
+apt=(apt-get -o DPkg::Lock::Timeout=600 -qq)
 updated=false
 apt_update() {
   $updated && return
   echo "setup: reading the package lists"
-  as_root apt-get update -qq || true  # a stale mirror entry must not stop what can be installed
   updated=true
+  for pause in 5 20 60; do
+    as_root "${apt[@]}" update >"$log" 2>&1 && return
+    grep -q 'Could not get lock' "$log" || break
+    sleep $pause
+  done
+  cat "$log" >&2
+  return 0  # a stale mirror entry must not stop what can be installed
 }
 apt_install() {
   apt_update
   echo "setup: installing $*"
   as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends "$@" >"$log" 2>&1
+    "${apt[@]}" install -y --no-install-recommends "$@" >"$log" 2>&1
+}
+# What has no CLI11 or too old a compiler cannot be built on.
+too_old() {
+  local id version
+  id=$(sed -n 's/^ID=//p' "${OS_RELEASE:-/etc/os-release}" | tr -d '"')
+  version=$(sed -n 's/^VERSION_ID=//p' "${OS_RELEASE:-/etc/os-release}" | tr -d '"')
+  case $id in
+    debian) [[ -n $version ]] && ((${version%%.*} < 12)) ;;
+    ubuntu) [[ -n $version ]] && ((${version%%.*} < 22)) ;;
+    *) false ;;
+  esac
 }
 
 if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
@@ -114,8 +143,12 @@ if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
   $want_test && list+=$test_only
   mapfile -t missing < <(missing_of "$list")
   if ((${#missing[@]})); then
+    if too_old; then
+      echo "setup.sh: too old a distribution: Debian 12 or Ubuntu 22.04 at least, or what scripts/bundle.sh packs there" >&2
+      exit 2
+    fi
     if ! can_be_root; then
-      echo "setup.sh: missing packages, and neither root nor sudo: ${missing[*]}" >&2
+      echo "setup.sh: missing packages, and $no_root: ${missing[*]}" >&2
       exit 2
     fi
     if ! apt_install "${missing[@]}"; then
@@ -134,7 +167,7 @@ if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
   # Ubuntu has no such driver: its Chromium is a snap, which needs a running snapd.
   if $want_test && ! has_package chromium-driver; then
     if ! can_be_root; then
-      echo "setup: Chromium is not installed and there is no root: browser tests are skipped"
+      echo "setup: Chromium is not installed ($no_root): browser tests are skipped"
     elif apt_update && ! apt-cache show chromium-driver >/dev/null 2>&1; then
       echo "setup: Chromium is not packaged here: browser tests are skipped"
     elif ! apt_install chromium chromium-driver; then
@@ -145,7 +178,7 @@ if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
   installed=$(dpkg-query -W -f '${Status} ${Package}\n' 'lib*' 2>/dev/null || true)
   while read -r pattern name; do
     [[ -n $pattern ]] || continue
-    grep -Eq "installed $pattern\$" <<<"$installed" && continue
+    grep -Eq "^install ok installed $pattern\$" <<<"$installed" && continue
     candidate() { apt-cache pkgnames lib 2>/dev/null | grep -Ex "$pattern" | sort -V | tail -n 1; }
     package=$(candidate || true)
     if [[ -z $package ]] && can_be_root && [[ -z $(ls /var/lib/apt/lists/*Packages* 2>/dev/null) ]]; then
@@ -155,7 +188,7 @@ if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
     if [[ -z $package ]]; then
       echo "setup: $name is not packaged here: not compared with"
     elif ! can_be_root; then
-      echo "setup: $name ($package) is not installed and there is no root: not compared with"
+      echo "setup: $name ($package) is not installed ($no_root): not compared with"
     elif ! apt_install "$package"; then
       echo "setup: $name ($package) could not be installed: not compared with"
     fi
@@ -167,20 +200,34 @@ fi
 # Where there is a GPU: what its half is built with.
 nvcc=
 if [[ -e /dev/nvidiactl || -e /dev/dxg ]]; then
-  nvcc=$("$scripts/nvcc.sh" --advice 2>&1) || { echo "setup: the GPU is left out: $nvcc"; nvcc=; }
+  said=$(mktemp)
+  if ! nvcc=$("$scripts/nvcc.sh" --advice 2>"$said"); then
+    echo "setup: the GPU is left out: $(cat "$said")"
+  elif [[ -s $said ]]; then
+    echo "setup: $(cat "$said")"
+  fi
+  rm -f "$said"
 fi
 
-# python_packages FILE: pip-installs a pinned list once; its copy in the venv says that it is done.
-python_packages() {
-  local stamp
-  stamp=$venv/$(basename "$1")
-  cmp -s "$1" "$stamp" && return
-  echo "setup: installing the Python packages of scripts/$(basename "$1")"
-  [[ -x $venv/bin/python3 ]] || "$(system_python)" -m venv "$venv" || return
-  "$venv/bin/python3" -m pip install -q --disable-pip-version-check --prefer-binary -r "$1" || return
-  cp "$1" "$stamp"
+# The environment's Python, by itself: PYTHONPATH, and pip's settings of an image, are for others.
+venv_python() {
+  env -u PYTHONPATH -u PYTHONHOME -u PIP_CONSTRAINT -u PIP_USER -u PIP_TARGET -u PIP_PREFIX \
+    "$venv/bin/python3" "$@"
 }
-python_packages "$scripts/requirements.txt" ||
+# python_packages FILE [MODULES]: pip-installs a pinned list once. Its copy in the venv says that it is done, and
+# for which Python: an upgrade of the distribution leaves the old one's packages behind.
+python_packages() {
+  local stamp version
+  stamp=$venv/$(basename "$1")
+  version=$(venv_python --version 2>/dev/null || true)
+  { cat "$1"; echo "# $version"; } 2>/dev/null | cmp -s - "$stamp" && return
+  echo "setup: installing the Python packages of scripts/$(basename "$1")"
+  venv_python -m pip --version >/dev/null 2>&1 || "$(system_python)" -m venv --clear "$venv" || return
+  venv_python -m pip install -q --disable-pip-version-check --prefer-binary -r "$1" || return
+  [[ -z ${2:-} ]] || venv_python -c "import $2" || return
+  { cat "$1"; echo "# $(venv_python --version)"; } >"$stamp"
+}
+python_packages "$scripts/requirements.txt" bokeh,matplotlib ||
   echo "setup: matplotlib and Bokeh could not be installed: pictures and report.html are skipped" >&2
 if $want_test; then
   python_packages "$scripts/requirements-test.txt" ||

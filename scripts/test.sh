@@ -18,7 +18,7 @@ Exit code 1: a test failed. 2: a build failed or something is missing.
 HELP
 }
 
-repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+repo=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 all=(format clang asan tsan arm gcc)
 stages=("${all[@]}")
 case ${1:-} in

@@ -12,7 +12,7 @@ case ${1:-} in
   *) echo "test_arm.sh: unknown flag $1 (see --help)" >&2; exit 2 ;;
 esac
 
-repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+repo=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 for tool in aarch64-linux-gnu-g++ qemu-aarch64 cmake ninja /usr/src/googletest/googletest/src/gtest.cc; do
   if ! command -v "$tool" >/dev/null && [[ ! -e $tool ]]; then
     echo "arm: no $tool here (Debian: g++-aarch64-linux-gnu qemu-user googletest)"

@@ -85,6 +85,9 @@ expect 'an older driver' 0 "$work/both/cuda-12.8/bin/nvcc" --prefix "$work/both"
 expect 'a driver that runs both' 0 "$work/both/cuda-13.0/bin/nvcc" --prefix "$work/both" --driver 580
 expect 'no driver' 0 "$work/both/cuda-13.0/bin/nvcc" --prefix "$work/both" --driver none
 rm -r both/cuda-12.8
+old_driver="$work/both/cuda-13.0/bin/nvcc of CUDA 13.0 builds what this driver, for CUDA 12, cannot run; install NVIDIA's CUDA toolkit (12.4 to 12.9 for drivers from 525 on, 13 from 580 on), or unpack here what scripts/bundle.sh packs where there is one"
+expect 'too new, but no other: told' 0 "$(printf '%s\n%s' "$work/both/cuda-13.0/bin/nvcc" "$old_driver")" \
+  --advice --prefix "$work/both" --driver 570
 expect 'too new, but no other' 0 "$work/both/cuda-13.0/bin/nvcc" --prefix "$work/both" --driver 570
 
 toolkit bad/cuda-11.8 11.8
@@ -132,12 +135,13 @@ cat >fake/scripts/setup.sh <<SH
 echo setup >>done.txt
 ln -s /bin/true tools/g++
 SH
-CUDACXX=gcc/bin/nvcc stops 'g++ came with setup' "run.sh: --device gpu: $gcc$advice" 2 setup --device gpu
+CUDACXX=gcc/bin/nvcc stops 'g++ came with setup' \
+  "run.sh: --device gpu: $gcc; install g++-13 and name it: CUDAHOSTCXX=g++-13" 2 setup --device gpu
 
 # setup.sh on a box with a GPU, whose pictures need nothing more.
 sed "s|/dev/nvidiactl|$work/nvidiactl|; s|/dev/dxg|$work/dxg|" setup.sh >fake/scripts/setup.sh
 mkdir -p fake/build/venv
-cp fake/scripts/requirements.txt fake/build/venv/
+{ cat fake/scripts/requirements.txt; echo '# '; } >fake/build/venv/requirements.txt
 : >nvidiactl
 said="setup: the GPU is left out: old/bin/nvcc is of CUDA 11.5, $newer$advice"
 CUDACXX=old/bin/nvcc fake/scripts/setup.sh >out.txt 2>&1 && grep -Fxq "$said" out.txt ||
@@ -146,20 +150,34 @@ rm nvidiactl
 CUDACXX=old/bin/nvcc fake/scripts/setup.sh >out.txt 2>&1 && ! grep -q 'GPU' out.txt ||
   { echo 'FAILED: setup.sh without a GPU'; cat out.txt; failed=1; }
 
-# build.sh configures anew what was configured with an nvcc that is gone, and only that.
+# build.sh configures anew what was configured with other compilers, and only that.
 cp "$repo/scripts/build.sh" fake/scripts/
 mkdir -p cmake built/CMakeFiles
-printf '#!/bin/sh\n' >cmake/cmake
+cat >cmake/cmake <<'SH'
+#!/bin/sh
+[ -e built/CMakeCache.txt ] || [ "$1" = --version ] && exit
+echo "CMAKE_CUDA_COMPILER:STRING=$NVCC" >built/CMakeCache.txt
+: >built/anew
+SH
 chmod +x cmake/cmake
-# keeps NVCC: whether the cache of a folder that has this nvcc is still there after build.sh.
-keeps() {
+# again NVCC: build.sh on a folder whose cache has this nvcc.
+again() {
+  rm -f built/anew
   echo "CMAKE_CUDA_COMPILER:STRING=$1" >built/CMakeCache.txt
-  PATH=$work/cmake:$path fake/scripts/build.sh built >out.txt 2>&1 || { cat out.txt; failed=1; }
-  [ -e built/CMakeCache.txt ]
+  NVCC=$1 PATH=$work/cmake:$path fake/scripts/build.sh built >out.txt 2>&1 || { cat out.txt; failed=1; }
 }
+# keeps NVCC [COMMAND…]: whether the second time keeps the cache, with COMMAND between.
+keeps() {
+  again "$1"
+  "${@:2}"
+  again "$1"
+  [ ! -e built/anew ]
+}
+toolkit moving 12.6
 keeps "$work/least/bin/nvcc" || { echo 'FAILED: build.sh forgets an nvcc that is there'; failed=1; }
 keeps NOTFOUND || { echo 'FAILED: build.sh forgets that there was no nvcc'; failed=1; }
-keeps "$work/gone/nvcc" && { echo 'FAILED: build.sh keeps an nvcc that is gone'; failed=1; }
+keeps "$work/moving/bin/nvcc" toolkit moving 12.9 && { echo 'FAILED: build.sh keeps another nvcc'; failed=1; }
+keeps "$work/moving/bin/nvcc" rm -r moving && { echo 'FAILED: build.sh keeps an nvcc that is gone'; failed=1; }
 
 # CMake leaves the GPU half out and goes on; one that compiles is CMake's to refuse.
 PATH=$path
