@@ -1,6 +1,7 @@
 #include "roofline/bench_json.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -142,6 +143,10 @@ bool starts_with_any(std::string_view part, std::initializer_list<std::string_vi
                      [&](std::string_view prefix) { return part.starts_with(prefix); });
 }
 
+bool is_time_type(std::string_view part) {
+  return part == "real_time" || part == "manual_time" || part == "process_time";
+}
+
 /// The name's parts without what Google Benchmark itself appends.
 std::vector<std::string> name_parts(std::string_view name) {
   std::vector<std::string> parts;
@@ -151,8 +156,7 @@ std::vector<std::string> name_parts(std::string_view name) {
     at = end + 1;
   }
   while (parts.size() > 1 &&
-         (parts.back() == "real_time" || parts.back() == "manual_time" ||
-          parts.back() == "process_time" ||
+         (is_time_type(parts.back()) ||
           starts_with_any(parts.back(),
                           {"iterations:", "repeats:", "min_time:", "min_warmup_time:"}))) {
     parts.pop_back();
@@ -563,6 +567,7 @@ std::optional<std::string> read_name(Benchmark& out) {
   out.name = joined(parts);
   std::vector<std::string> words, shape;
   for (const std::string& part : parts) {
+    if (is_time_type(part)) continue;  // of a name that ends with threads:…
     if (!is_argument(part)) {
       words.push_back(part);
       continue;

@@ -114,6 +114,7 @@ TEST(BenchJson, ArgumentsOfAUsersNameAreTheShape) {
   EXPECT_EQ(of("saxpy/1024/real_time"), "saxpy|1024|");
   EXPECT_EQ(of("Fixture/Case/-8/n:3/manual_time"), "Fixture/Case|-8/n:3|");
   EXPECT_EQ(of("copy/temp:cold/size:64/threads:2"), "copy|size:64|cold");
+  EXPECT_EQ(of("saxpy/64/real_time/threads:1"), "saxpy|64|");
   EXPECT_EQ(of("f32/512"), "f32|512|");
   EXPECT_EQ(of("512"), "512|512|");
 }
