@@ -19,7 +19,11 @@ Case parse_case(const Options& options, int cores) {
     const auto colon = part.find(':');
     if (colon == std::string::npos || colon == 0 || colon + 1 == part.size())
       throw BadInput("--shape: '" + part + "' is not key:value");
-    c.keys.emplace_back(part.substr(0, colon), part.substr(colon + 1));
+    const std::string key = part.substr(0, colon), value = part.substr(colon + 1);
+    if (!c.text(key).empty()) throw BadInput("--shape: '" + key + "' stands there twice");
+    if (key == "temp" && value != "warm" && value != "cold")
+      throw BadInput("--shape: temp:" + value + " (known: warm, cold)");
+    c.keys.emplace_back(key, value);
   }
   return c;
 }
@@ -28,11 +32,14 @@ Case parse_case(const Options& options, int cores) {
 
 std::vector<Entry> list_entries(const std::vector<std::string>& ops, const Options& options,
                                 const kernels::Caches& cpu, const kernels::Caches& gpu) {
+  if (options.shape.empty() && !(options.dtype.empty() && options.threads == 0))
+    throw BadInput("--dtype and --threads are of a --shape, which is not given");
   std::vector<Entry> entries;
   for (const auto& info : kernels::operations()) {
     if (std::find(ops.begin(), ops.end(), info.name) == ops.end()) continue;
     if (!(info.gpu ? options.gpu : options.cpu)) continue;
     const auto& caches = info.gpu ? gpu : cpu;
+    if (info.gpu && gpu.cores == 0 && !options.shape.empty()) continue;  // no GPU to refuse it
     const auto cases = options.shape.empty()
                            ? info.operation->cases(caches)
                            : std::vector{parse_case(options, info.gpu ? 1 : caches.cores)};

@@ -2,9 +2,11 @@
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <sstream>
 
 #include "bench/case_list.hpp"
@@ -127,6 +129,9 @@ int run(int argc, char** argv, const std::string& operations) {
   auto rest = app.remaining_for_passthrough(true);
   std::vector<char*> args{argv[0]};
   for (auto it = rest.rbegin(); it != rest.rend(); ++it) args.push_back(it->data());
+  const bool on_console = std::all_of(rest.begin(), rest.end(), [](const std::string& flag) {
+    return !flag.starts_with("--benchmark_format=") || flag.ends_with("=console");
+  });
   int count = static_cast<int>(args.size());
   benchmark::Initialize(&count, args.data());
   if (count > 1) throw kernels::BadInput(fmt::format("unknown argument '{}'", args[1]));
@@ -165,7 +170,7 @@ int run(int argc, char** argv, const std::string& operations) {
   } else {
     bench::await_turn();
     register_all({});
-    benchmark::RunSpecifiedBenchmarks(&reporter);
+    benchmark::RunSpecifiedBenchmarks(on_console ? &reporter : nullptr);
   }
   benchmark::Shutdown();
 #ifdef ROOFLINE_HAS_CUDA

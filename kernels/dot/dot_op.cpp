@@ -8,6 +8,7 @@
 #include "kernels/buffer.hpp"
 #include "kernels/cost.hpp"
 #include "kernels/dot/dot.hpp"
+#include "kernels/keys.hpp"
 #include "kernels/registry.hpp"
 #include "kernels/shares.hpp"
 #include "kernels/stream/own_memory.hpp"
@@ -205,6 +206,7 @@ auto dispatch(const KernelInfo& info, const Case& c, With with) {
 }
 
 bool supports(const KernelInfo& info, const Case& c) {
+  require_keys(c, "dot", {"N", "temp", "region"});
   if (info.threads == Threads::one && c.threads > 1) return false;
   return dispatch(
       info, c,

@@ -12,6 +12,7 @@
 
 #include "kernels/buffer.hpp"
 #include "kernels/cost.hpp"
+#include "kernels/keys.hpp"
 #include "kernels/registry.hpp"
 #include "kernels/shares.hpp"
 #include "kernels/stream/stream.hpp"
@@ -332,6 +333,7 @@ class Stream final : public Problem {
 };
 
 bool supports(const KernelInfo& info, const Case& c) {
+  require_keys(c, "stream", {"access", "size"});
   const auto& kernel = *static_cast<const Kernel*>(info.table);
   return c.dtype == "f32" && access_of(c).has(kernel) && c.size("size") >= kernel.least_size;
 }
