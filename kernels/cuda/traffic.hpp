@@ -11,11 +11,15 @@
 namespace kernels::cuda {
 
 /// Traffic of kernels that read every byte once. L1 and shared memory are empty when a kernel
-/// starts, so all of it comes from L2 at least; HBM only where the sets of all rotated calls
-/// together exceed L2.
+/// starts, so all of it comes from L2 at least; from HBM all where the sets of all rotated calls
+/// together are five times L2, as cold ones are at least. A chip that reads the same again and
+/// again finds up to twice L2's size of it there: between two and five times the rest is what HBM
+/// gives at least.
 inline LevelBytes streaming_traffic(double bytes, double total_set, const Caches& caches) {
   LevelBytes t{.l1 = bytes, .l2 = bytes};
-  if (caches.l2 > 0 && total_set > static_cast<double>(caches.l2)) t.dram = bytes;
+  const double l2 = static_cast<double>(caches.l2);
+  if (caches.l2 > 0 && total_set > 2 * l2)
+    t.dram = total_set >= 5 * l2 ? bytes : bytes * (1 - 2 * l2 / total_set);
   return t;
 }
 
