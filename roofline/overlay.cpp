@@ -28,22 +28,24 @@ bool same_level(const Ceiling& ceiling, std::string_view level) {
 
 const Ceiling* compute_roof(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
   const Ceiling* own = nullptr;
+  const Ceiling* vector = nullptr;
   const Ceiling* best = nullptr;
+  const auto keep = [](const Ceiling*& kept, const Ceiling& ceiling) {
+    if (!kept || ceiling.value() > kept->value()) kept = &ceiling;
+  };
   for (const Ceiling& ceiling : ceilings) {
     if (!serves(ceiling, row, "compute") || ceiling.dtype != row.roof_dtype) continue;
     if (!is_roof(ceiling)) continue;
-    // A vector kernel is not to be held against the ridge of a unit that it does not use; of a spec
-    // chip, which has few figures, it is for want of another.
-    const bool other_unit = !row.exec_unit.empty() && !is_matrix_unit(row.exec_unit);
-    if (other_unit && is_matrix_unit(ceiling.exec_unit) && !ceiling.device.empty()) continue;
-    if (!best || ceiling.value() > best->value()) best = &ceiling;
-    if (ceiling.exec_unit == row.exec_unit && (!own || ceiling.value() > own->value())) {
-      own = &ceiling;
-    }
+    keep(best, ceiling);
+    if (!is_matrix_unit(ceiling.exec_unit)) keep(vector, ceiling);
+    if (ceiling.exec_unit == row.exec_unit) keep(own, ceiling);
   }
   // What no probe issues, and is faster than what one does.
-  if (row.exec_unit == "tcgen05") return own;
-  return own ? own : best;
+  if (own || row.exec_unit == "tcgen05") return own;
+  // A vector kernel is not to be held against the ridge of a unit that it does not use, where there
+  // is another.
+  const bool by_vectors = !row.exec_unit.empty() && !is_matrix_unit(row.exec_unit);
+  return by_vectors && vector ? vector : best;
 }
 
 const Ceiling* bandwidth_roof(const Benchmark& row, std::string_view level,

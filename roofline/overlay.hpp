@@ -44,7 +44,7 @@ bool is_beyond(const Point& point, double seconds, double uncertainty = 1);
 ///
 /// The compute roof C is the ceilings row of the same device, roof_dtype, exec_unit and (on a CPU)
 /// threads that is_roof(); where the row's unit is unknown or has no such ceiling, the best unit of
-/// that dtype, of measured ones a vector unit if the row's is one.
+/// that dtype, for a vector unit the best of those if there is one.
 /// The bandwidth roof W of a level is its fastest `read` row with the same threads. A ceiling that
 /// is known only as advertised (a spec chip) serves in place of a measured one.
 ///

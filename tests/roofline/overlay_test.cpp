@@ -412,7 +412,9 @@ TEST(Overlay, AVectorKernelIsNotHeldAgainstAMatrixUnit) {
   rows[0].exec_unit = "";  // a user's own, which does not tell
   EXPECT_NE(overlay(rows, both).at(0).roof, vector_roof);
   rows[0].exec_unit = "scalar";
-  const Point none = overlay(rows, {tiles}).at(0);
+  EXPECT_EQ(overlay(rows, {tiles}).at(0).roof, "") << "no reads of L2";
+  EXPECT_FALSE(std::isnan(overlay(rows, {tiles}).at(0).t_math_s)) << "for want of another";
+  const Point none = overlay(rows, {}).at(0);
   EXPECT_EQ(none.verdict, "no-roof");
   EXPECT_EQ(none.missing, "no f32 peak of scalar on 1 thread");
 }
