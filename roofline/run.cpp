@@ -721,6 +721,10 @@ int run(const RunOptions& options) {
         RunFolder::create(options.out, context.machine_of(device), settings,
                           facts.dump(1, ' ', false, json::error_handler_t::replace) + "\n"));
   }
+  if (std::find(folder->builds.begin(), folder->builds.end(), options.build) ==
+      folder->builds.end()) {
+    folder->builds.push_back(options.build);
+  }
   folder->skipped = all_skipped(*folder, plan);
   say("results: {}\n", folder->path().string());
   print_skipped(plan.skipped);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "roofline/run_folder.hpp"
@@ -16,6 +17,7 @@ struct RunOptions {
   std::filesystem::path bin;               ///< where the bench_* programs are
   std::vector<std::filesystem::path> own;  ///< Google Benchmark programs of the user's
   double timeout_s = 0;                    ///< of one process; 0: see process_timeout()
+  std::string build;                       ///< version and commit, for run.json
 };
 
 /// A bench process that has not ended after this time is killed: 60 s (quick) or 600 s (full) and

@@ -78,7 +78,8 @@ RunFolder::RunFolder(fs::path path, RunSettings settings)
     : path_(std::move(path)), settings_(std::move(settings)) {}
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
-    : skipped(std::move(other.skipped)),
+    : builds(std::move(other.builds)),
+      skipped(std::move(other.skipped)),
       path_(std::move(other.path_)),
       settings_(std::move(other.settings_)),
       started_(std::move(other.started_)),
@@ -179,6 +180,7 @@ RunFolder RunFolder::resume(const fs::path& path) {
     state.at("gpu").get_to(folder.settings_.gpu);
     state.at("filter").get_to(folder.settings_.filter);
     folder.settings_.own = state.value("own_programs", folder.settings_.own);
+    folder.builds = state.value("builds", folder.builds);
     measured = state.value("groups_measured", measured);
     const std::string status = state.value("status", "");
     folder.ended_ = status == "complete" || status == "failed";
@@ -236,6 +238,7 @@ void RunFolder::write_state(const std::string& status, std::size_t groups_total)
                 {"gpu", settings_.gpu},
                 {"filter", settings_.filter},
                 {"own_programs", settings_.own},
+                {"builds", builds},
                 {"status", status},
                 {"groups_total", groups_total},
                 {"groups_measured", measured},

@@ -57,6 +57,7 @@ class RunFolder {
   void write_state(const std::string& status, std::size_t groups_total);
 
   const std::vector<RunFailure>& failures() const { return failures_; }
+  std::vector<std::string> builds;  ///< that have measured here: RunOptions::build
   std::vector<SkippedRow> skipped;  ///< of a resumed run: those of the earlier ones
 
  private:

@@ -66,7 +66,7 @@ int run_command(CLI::App& app, int argc, char** argv, const int& exit_code) {
 int main(int argc, char** argv) {
   open_closed_streams();
   CLI::App app{"What this machine's limits are, and how far kernels are from them", "roofline"};
-  app.set_version_flag("--version", "roofline " ROOFLINE_VERSION);
+  app.set_version_flag("--version", "roofline " ROOFLINE_BUILD);
   app.require_subcommand(1);
   int exit_code = 0;
   roofline::cli::add_analyze(app, exit_code);

@@ -67,6 +67,7 @@ void add_run(CLI::App& app, int& exit_code) {
                    "times the timing asked of it)")
       ->check(check_seconds);
   command->callback([options, &exit_code] {
+    options->build = ROOFLINE_BUILD;
     if (options->bin.empty()) {
       std::error_code error;
       options->bin = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();

@@ -63,6 +63,7 @@ for file in machine.json run.json ceilings.csv sweep.csv trace.csv roofline.csv;
 done
 [ -e "$folder.part" ] && fail 'good: .part is left'
 check "$folder" "state['status'] == 'complete' and len(files) == $whole == state['groups_total']"
+check "$folder" "state['builds'] == ['$("$roofline" --version | sed 's/^roofline //')']"
 check "$folder" "all(row['run_type'] == 'iteration' for row in bench)"
 check "$folder" "all(sum(r['name'] == row['name'] for r in bench) == 9 for row in bench)"
 # Cold data is large, 6 GB for ours and for the library, of others 4: without so much memory rounds
