@@ -435,6 +435,10 @@ class Reader {
     if (const auto count = positive_int(label["threads"])) out.threads = *count;
     if (const auto wrong = read_name(out)) row.fail(*wrong);
 
+    out.flops = row.counter("flops");
+    out.bytes = row.counter("bytes");
+    const bool no_work = out.flops == 0 && out.bytes == 0;
+    if (no_work && out.kernel != "launch") row.fail("counters 'flops' and 'bytes' are both 0");
     if (!label["dtype"].empty()) {
       const auto dtype = canonical_dtype(label["dtype"]);
       if (!dtype) row.fail(fmt::format("dtype '{}' in the label is not known", label["dtype"]));
@@ -463,10 +467,6 @@ class Reader {
     out.parent = label["parent"];
     out.bytes_source = label["bytes_source"].empty() ? "model" : label["bytes_source"];
 
-    out.flops = row.counter("flops");
-    out.bytes = row.counter("bytes");
-    const bool no_work = out.flops == 0 && out.bytes == 0;
-    if (no_work && out.kernel != "launch") row.fail("counters 'flops' and 'bytes' are both 0");
     out.working_set_bytes = row.optional_number("working_set_bytes");
     if (const double launches = row.positive_number("launches"); !std::isnan(launches)) {
       out.launches = launches;

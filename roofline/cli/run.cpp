@@ -58,7 +58,8 @@ void add_run(CLI::App& app, int& exit_code) {
   command
       ->add_option("--bench", options->own,
                    "A Google Benchmark program of your own, measured like ours; rows must carry "
-                   "`flops` and `bytes` (roofline::report() sets them)")
+                   "counters `flops` and `bytes` and a label device=cpu;dtype=f32; "
+                   "(roofline::report() sets them)")
       ->allow_extra_args(false);
   command->add_option("--bin", options->bin, "Where the bench_* programs are (beside this one)");
   command
