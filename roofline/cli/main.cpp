@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <string>
 
+#include "roofline/cli/build.hpp"
 #include "roofline/cli/commands.hpp"
 #include "roofline/error.hpp"
 #include "roofline/say.hpp"
@@ -66,7 +68,7 @@ int run_command(CLI::App& app, int argc, char** argv, const int& exit_code) {
 int main(int argc, char** argv) {
   open_closed_streams();
   CLI::App app{"What this machine's limits are, and how far kernels are from them", "roofline"};
-  app.set_version_flag("--version", "roofline " ROOFLINE_BUILD);
+  app.set_version_flag("--version", std::string("roofline ") + roofline::cli::kBuild);
   app.require_subcommand(1);
   int exit_code = 0;
   roofline::cli::add_analyze(app, exit_code);

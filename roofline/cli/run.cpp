@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "roofline/cli/build.hpp"
 #include "roofline/cli/commands.hpp"
 #include "roofline/error.hpp"
 
@@ -68,7 +69,7 @@ void add_run(CLI::App& app, int& exit_code) {
                    "times the timing asked of it)")
       ->check(check_seconds);
   command->callback([options, &exit_code] {
-    options->build = ROOFLINE_BUILD;
+    options->build = kBuild;
     if (options->bin.empty()) {
       std::error_code error;
       options->bin = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
