@@ -35,7 +35,7 @@ bad 'N:0' bench_dot --shape=N:0
 bad '^[^ ]*: --threads: 1024 asked for' bench_dot --shape=N:1000 --threads=1024
 bad '^[^ ]*: --dtype and --threads are of a --shape' bench_dot --threads=1
 bad '^[^ ]*: --dtype and --threads are of a --shape' bench_dot --dtype=bf16
-bad "matmul has no 'foo'" bench_matmul --shape=M:4/N:4/K:4/foo:1
+bad "matmul has no (key )?'foo'" bench_matmul --shape=M:4/N:4/K:4/foo:1
 bad '--suite' bench_dot --suite=some
 bad "unknown argument 'nonsense'" bench_dot nonsense
 
