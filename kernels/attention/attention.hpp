@@ -70,21 +70,23 @@ struct Kernel {
 /// Largest relative error of the SIMD rungs' exponential (attention_exp.hpp; std::exp is closer).
 inline constexpr double kExpError = 4e-7;
 
+/// Of all sequences.
+constexpr double all_tokens(const Shape& s) {
+  return s.ragged ? 1.0 * s.tokens : 1.0 * s.batch * s.context;
+}
+
+/// K and V and their scales, each once.
+constexpr double cache_bytes(const Shape& s, int element_bytes, int scale_bytes) {
+  return 2.0 * s.kv_heads * all_tokens(s) * (s.head_dim * element_bytes + scale_bytes);
+}
+
 /// 4 b N S H: a multiply and an add for each score and each value. Softmax is not counted.
 /// Bytes: the cache and its scales, the block table, q and out, each once.
 constexpr Cost cost(const Shape& s, int element_bytes, int scale_bytes) {
-  const double tokens = s.ragged ? 1.0 * s.tokens : 1.0 * s.batch * s.context;
-  const double rows = 2.0 * s.kv_heads * tokens;
   const double queries = 2.0 * s.batch * s.heads * s.head_dim * 4;
   const double table = s.page > 0 ? 4.0 * s.batch * ((s.context + s.page - 1) / s.page) : 0.0;
-  return {4.0 * s.heads * tokens * s.head_dim,
-          rows * (s.head_dim * element_bytes + scale_bytes) + table + queries};
-}
-
-/// What a call reads of K and V and their scales, as cost().
-constexpr double cache_bytes(const Shape& s, int element_bytes, int scale_bytes) {
-  return 2.0 * s.kv_heads * (s.ragged ? 1.0 * s.tokens : 1.0 * s.batch * s.context) *
-         (s.head_dim * element_bytes + scale_bytes);
+  return {4.0 * s.heads * all_tokens(s) * s.head_dim,
+          cache_bytes(s, element_bytes, scale_bytes) + table + queries};
 }
 
 /// Bytes that cross each level. Of a variant that reads K and V by head, all of them cross into the

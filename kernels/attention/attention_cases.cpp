@@ -1,20 +1,14 @@
 #include "kernels/attention/attention_cases.hpp"
 
-#include <algorithm>
-#include <array>
-
+#include "kernels/keys.hpp"
 #include "kernels/values.hpp"
 
 namespace kernels::attention {
 
 Shape shape_of(const Case& c) {
-  constexpr std::array kKeys = {"batch",    "context", "lengths", "heads", "kv_heads",
-                                "head_dim", "layout",  "page",    "temp"};
-  for (const auto& [key, value] : c.keys)
-    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
-      throw BadInput("shape: attention has no '" + key +
-                     "' (known: batch, context, lengths, heads, kv_heads, head_dim, layout, page, "
-                     "temp)");
+  require_keys(
+      c, "attention",
+      {"batch", "context", "lengths", "heads", "kv_heads", "head_dim", "layout", "page", "temp"});
   Shape s{.batch = c.size("batch"),
           .context = c.size("context"),
           .heads = c.size("heads"),
