@@ -92,8 +92,12 @@ Grade grade_of(const Ceiling& c, double reference, const ShareRule& rule) {
 }
 
 /// A small board may be held below its sheet's clock by the power limit that it is sold with (an L4
-/// has 72 W), which is no fault of it.
-bool held_by_own_power_limit(const Box& box) {
+/// has 72 W), which is no fault of it where it does what it should at the clock that is left.
+bool held_by_own_power_limit(const Box& box, const Resource& resource) {
+  const Ceiling& c = resource.measured;
+  if (c.device != "gpu" || c.resource != "compute") return false;
+  const ShareRule* at_clock = Thresholds::get().share(question(box, c, "theory"));
+  if (!at_clock || !at_clock->judged || !(resource.of_theory >= at_clock->warn)) return false;
   const double now = box.gpu.number("/power_limit_w");
   const double usual = box.gpu.number("/power_limit_default_w");
   return now >= Thresholds::get().limit("power_limit_share") * usual &&
@@ -112,9 +116,7 @@ void set_verdict(const Box& box, Resource& resource) {
     // Products are made that have less than their architecture: no proof of a fault.
     const bool by_architecture = c.device == "gpu" && !box.chip && c.resource == "compute";
     if (rule->against == "theory" && by_architecture) grade = std::min(grade, Grade::kWarn);
-    const ShareRule* at_clock = Thresholds::get().share(question(box, c, "theory"));
-    if (rule->against == "advertised" && c.device == "gpu" && c.resource == "compute" && at_clock &&
-        at_clock->judged && resource.of_theory >= at_clock->warn && held_by_own_power_limit(box)) {
+    if (rule->against == "advertised" && held_by_own_power_limit(box, resource)) {
       grade = std::min(grade, Grade::kWarn);
     }
     if (resource.verdict == Grade::kUnknown || grade > resource.verdict) resource.verdict = grade;

@@ -258,15 +258,20 @@ TEST(Ceilings, AdvertisedOfALinkIsOneWay) {
   EXPECT_FALSE(advertised.source.empty());
 }
 
-TEST(Ceilings, TheoryOfAGpuThatIsNotListedIsItsArchitectures) {
-  machine::Machine machine;
-  machine.facts["gpu"]["devices"][0] = {{"name", "NVIDIA A10"}, {"compute_capability", "8.6"}};
+Ceiling cuda_core_peak(const char* dtype, double clock_hz) {
   Ceiling row;
   row.device = "gpu";
   row.resource = "compute";
-  row.dtype = "f32";
+  row.dtype = dtype;
   row.exec_unit = "cuda-core";
-  row.clock_hz = 1.695e9;
+  row.clock_hz = clock_hz;
+  return row;
+}
+
+TEST(Ceilings, TheoryOfAGpuThatIsNotListedIsItsArchitectures) {
+  machine::Machine machine;
+  machine.facts["gpu"]["devices"][0] = {{"name", "NVIDIA A10"}, {"compute_capability", "8.6"}};
+  Ceiling row = cuda_core_peak("f32", 1.695e9);
   EXPECT_TRUE(std::isnan(context_of(machine).theory(row)));  // of how many SMs?
   row.gpu_sms = 72;
   EXPECT_NEAR(context_of(machine).theory(row), 31.2e12, 0.1e12);  // as its sheet says
@@ -289,12 +294,7 @@ TEST(Ceilings, TheoryOfAGpuThatIsNotListedIsItsArchitectures) {
 TEST(Ceilings, WhatASheetDoesNotTellIsTheArchitectures) {
   machine::Machine machine;
   machine.facts["gpu"]["devices"][0] = {{"name", "NVIDIA L4"}, {"compute_capability", "8.9"}};
-  Ceiling row;
-  row.device = "gpu";
-  row.resource = "compute";
-  row.dtype = "f16";
-  row.exec_unit = "cuda-core";
-  row.clock_hz = 2e9;
+  const Ceiling row = cuda_core_peak("f16", 2e9);
   EXPECT_DOUBLE_EQ(context_of(machine).theory(row), 256 * 58 * 2e9);
   EXPECT_TRUE(std::isnan(context_of(machine).advertised(row).value));
 }
