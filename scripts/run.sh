@@ -25,6 +25,8 @@ HELP
 }
 
 repo=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+wrong() { echo "run.sh: $1" >&2; exit 2; }
+
 run_flags=()
 setup_flags=()
 own=()
@@ -47,7 +49,7 @@ while (($#)); do
   case $1 in
     --quick | --full) run_flags+=("$1") ;;
     --out | --device | --gpu | --filter | --bench | --resume | --timeout)
-      if (($# < 2)); then echo "run.sh: $1 needs a value (see --help)" >&2; exit 2; fi
+      (($# >= 2)) || wrong "$1 needs a value (see --help)"
       take "$1" "$2"
       shift
       ;;
@@ -56,12 +58,10 @@ while (($#)); do
       ;;
     --peers) setup_flags+=(--peers) ;;
     --help | -h) usage; exit 0 ;;
-    *) echo "run.sh: unknown flag $1 (see --help)" >&2; exit 2 ;;
+    *) wrong "unknown flag $1 (see --help)" ;;
   esac
   shift
 done
-
-wrong() { echo "run.sh: $1" >&2; exit 2; }
 
 # need_nvcc: before minutes go into what --device gpu cannot do.
 need_nvcc() {
