@@ -644,6 +644,12 @@ void print_skipped(const std::vector<SkippedRow>& skipped) {
   }
 }
 
+/// Whose figures a run of these devices (cpu, gpu or all) shows.
+std::string heading(const CeilingContext& context, std::string_view device) {
+  if (device != "all" || context.gpu.empty()) return context.machine_of(device);
+  return fmt::format("{}, {}", context.machine, context.gpu);
+}
+
 /// What the plan leaves out, and what was left out before and is not about to be measured: programs
 /// decide some of it themselves.
 std::vector<SkippedRow> all_skipped(const RunFolder& folder, const Plan& plan) {
@@ -746,8 +752,8 @@ int run(const RunOptions& options) {
   const Analysis analysis = analyze_folder(folder->path(), context);
   write_tables(analysis, folder->path(), context);
   std::string text =
-      fmt::format("{}\n\n{}\n{}", machine.name, ceilings_summary(analysis.ceilings.rows),
-                  kernels_summary(analysis.points));
+      fmt::format("{}\n\n{}\n{}", heading(context, device),
+                  ceilings_summary(analysis.ceilings.rows), kernels_summary(analysis.points));
   const std::string counted = counters_summary(analysis.counted);
   if (!counted.empty()) text += fmt::format("\n{}", counted);
   const std::string steps = prediction_summary(predictions(analysis.points));

@@ -332,6 +332,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
                             cudaStream_t) {
+  ++emulation::launches;
   std::memcpy(to, from, bytes);
   return cudaSuccess;
 }
@@ -343,6 +344,7 @@ cudaError_t cudaMemsetAsync(void* p, int value, std::size_t bytes, cudaStream_t)
   return cudaMemset(p, value, bytes);
 }
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 const char* cudaGetErrorName(cudaError_t) { return "error"; }
 const char* cudaGetErrorString(cudaError_t) { return "error"; }
@@ -350,8 +352,14 @@ cudaError_t cudaDriverGetVersion(int* v) { return *v = CUDART_VERSION, cudaSucce
 cudaError_t cudaRuntimeGetVersion(int* v) { return *v = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaGetDeviceCount(int* n) { return *n = 1, cudaSuccess; }
 cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+/// A property of the emulated chip, which the environment may set.
+std::size_t property(const char* name, std::size_t usual) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : usual;
+}
 cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
-  return *free_bytes = *total_bytes = std::size_t{4} << 30, cudaSuccess;
+  return *free_bytes = *total_bytes = property("EMULATED_MEMORY_BYTES", std::size_t{4} << 30),
+         cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
   *p = {};
@@ -359,28 +367,36 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetPCIBusId(char* id, int, int) {
-  *id = 0;
+  std::strcpy(id, "0000:01:00.0");
   return cudaSuccess;
 }
-/// A block's shared memory on a smaller chip than the kernels are tuned for; 0: not told.
-int shared_of_a_block() {
-  const char* bytes = std::getenv("EMULATED_SHARED_BYTES");
-  return bytes != nullptr ? std::atoi(bytes) : 0;
-}
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
-  *value = which == cudaDevAttrComputeCapabilityMajor             ? 8
-           : which == cudaDevAttrMultiProcessorCount              ? 3
-           : which == cudaDevAttrL2CacheSize                      ? 4 << 20
-           : which == cudaDevAttrMaxSharedMemoryPerMultiprocessor ? 164 << 10
-           : which == cudaDevAttrMaxSharedMemoryPerBlockOptin     ? shared_of_a_block()
-                                                                  : 0;
+  switch (which) {
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = property("EMULATED_COMPUTE_CAPABILITY", 8);
+      break;
+    case cudaDevAttrMultiProcessorCount:
+      *value = 3;
+      break;
+    case cudaDevAttrL2CacheSize:
+      *value = property("EMULATED_L2_BYTES", 4 << 20);
+      break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      *value = 164 << 10;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = property("EMULATED_SHARED_BYTES", 0);  // 0: not told
+      break;
+    default:
+      *value = 0;
+  }
   return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) {
   return *s = nullptr, cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-/// An event holds how many launches had run: each of them takes 1 ms.
+/// An event holds how many launches had run: each of them takes as long as another.
 #undef cudaEventRecord
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
   return *event = reinterpret_cast<cudaEvent_t>(new int(0)), cudaSuccess;
@@ -389,7 +405,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
   return *reinterpret_cast<int*>(event) = emulation::launches, cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t stop) {
-  *ms = static_cast<float>(*reinterpret_cast<int*>(stop) - *reinterpret_cast<int*>(start));
+  const int launches = *reinterpret_cast<int*>(stop) - *reinterpret_cast<int*>(start);
+  *ms = static_cast<float>(launches * property("EMULATED_LAUNCH_MS", 1));
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
