@@ -300,7 +300,7 @@ class Reader {
       for (const Surroundings& beside : row.beside) {
         if (!std::isnan(beside.clock_hz)) clocks.push_back(beside.clock_hz);
       }
-      row.clock_hz = median(std::move(clocks));
+      row.clock_hz = row.lived_clock_hz = median(std::move(clocks));
       row.power_w = median(gpu_[i].power_w);
       row.memory_clock_hz = median(gpu_[i].memory_clock_hz);
     }
@@ -311,7 +311,7 @@ class Reader {
       for (Benchmark& part : parts_[i]) {
         part.lived_times_s = part.times_s;
         part.beside = all[program].beside;
-        part.clock_hz = all[program].clock_hz;
+        part.clock_hz = part.lived_clock_hz = all[program].clock_hz;
         part.power_w = all[program].power_w;
         all.push_back(std::move(part));
       }

@@ -63,7 +63,8 @@ struct Benchmark {
   std::vector<std::pair<std::string, double>> counted_bytes;  ///< the same, by level; may be empty
   std::string not_counted;  ///< why the program, asked to, could not count
   double working_set_bytes = kUnknownNumber;
-  double clock_hz = kUnknownNumber;  ///< median over the samples that know it
+  double clock_hz = kUnknownNumber;  ///< median over the samples that count, as far as they know it
+  double lived_clock_hz = kUnknownNumber;  ///< the same over all samples
   double power_w = kUnknownNumber;
   double memory_clock_hz = kUnknownNumber;  ///< of a GPU
   double launches = 1;                      ///< of kernels, per call; below 1 where calls share one

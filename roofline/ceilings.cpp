@@ -28,6 +28,10 @@ const std::vector<double>& times_of(const Benchmark& row, Moments moments) {
   return moments == Moments::kQuiet ? row.times_s : row.lived_times_s;
 }
 
+double clock_of(const Benchmark& row, Moments moments) {
+  return moments == Moments::kQuiet ? row.clock_hz : row.lived_clock_hz;
+}
+
 /// `work` / time, or the time itself where work is 0.
 Figure figure_of(const std::vector<double>& times, double work) {
   Figure out{median(times), kUnknownNumber, kUnknownNumber};
@@ -72,7 +76,7 @@ Ceiling ceiling_of(const Benchmark& row, Moments moments, std::string resource, 
   out.samples_rejected = static_cast<int>(row.lived_times_s.size() - times.size());
   out.disagreement = disagreement(times);
   out.clock_fall = clock_fall(row, moments == Moments::kQuiet);
-  out.clock_hz = row.clock_hz;
+  out.clock_hz = clock_of(row, moments);
   out.probes = {row.name};
   return out;
 }
@@ -117,7 +121,7 @@ SweepPoint sweep_point(const Benchmark& row, Moments moments, const CeilingConte
   out.relative_mad = relative_mad(times);
   out.disagreement = disagreement(times);
   out.clock_fall = clock_fall(row, moments == Moments::kQuiet);
-  out.clock_hz = row.clock_hz;
+  out.clock_hz = clock_of(row, moments);
   return out;
 }
 

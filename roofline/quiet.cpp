@@ -46,7 +46,7 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
     std::vector<double> clocks;
     for (const Surroundings& beside : row.beside) clocks.push_back(beside.clock_hz);
     const double clock = upper_decile(clocks);
-    std::vector<double> quiet;
+    std::vector<double> quiet, quiet_clocks;
     row.quiet_at.assign(row.beside.size(), false);
     row.own_cores_at = row.quiet_at;
     for (std::size_t i = 0; i < row.beside.size(); ++i) {
@@ -60,10 +60,12 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
       if (below(beside.memory_bytes_per_s, kQuietMemory, memory[row.threads])) continue;
       row.quiet_at[i] = true;
       quiet.push_back(row.lived_times_s[i]);
+      if (!std::isnan(beside.clock_hz)) quiet_clocks.push_back(beside.clock_hz);
     }
     row.quiet_samples = quiet.size();
     const bool enough = quiet.size() >= std::min(kFewestQuiet, row.lived_times_s.size());
     row.times_s = enough ? std::move(quiet) : row.lived_times_s;
+    row.clock_hz = enough ? median(std::move(quiet_clocks)) : row.lived_clock_hz;
   }
 }
 

@@ -92,6 +92,17 @@ TEST(Quiet, AFallenClockIsSeenWithinABenchmark) {
   EXPECT_EQ(rows[1].quiet_samples, 3u);
 }
 
+TEST(Quiet, TheClockIsThatOfTheSamplesThatCount) {
+  const Surroundings slow{2.7 * kGHz, 2, 5, 0, kUnknownNumber};
+  std::vector<Benchmark> rows = {row({kQuiet, slow, slow, kQuiet, slow, slow, kQuiet}),
+                                 row({kQuiet, slow, kShared, slow, kShared})};
+  for (Benchmark& each : rows) each.lived_clock_hz = 2.7 * kGHz;
+  set_disturbed_apart(rows);
+  EXPECT_EQ(rows[0].clock_hz, 3 * kGHz);
+  EXPECT_EQ(rows[0].lived_clock_hz, 2.7 * kGHz);
+  EXPECT_EQ(rows[1].clock_hz, 2.7 * kGHz);  // too few were quiet: all count
+}
+
 TEST(Quiet, AFallenMemoryBandwidthIsSeenAmongTheSameThreads) {
   const Surroundings full{3 * kGHz, 2, 5, 0, 40e9}, taken{3 * kGHz, 2, 5, 0, 20e9},
       one{3 * kGHz, 2, 5, 0, 15e9};

@@ -481,8 +481,8 @@ TEST(DecodeStep, IsTimedByPart) {
     }
   }
   for (double& s : seconds) s = std::round(s * 1e6) / 1e6;
-  // Two calls, two layers, 1 ms a launch: attention takes two; glue two before the layers (a copy and
-  // a norm) and five in each.
+  // Two calls, two layers, 1 ms a launch: attention takes two; glue two before the layers (a copy
+  // and a norm) and five in each.
   EXPECT_EQ(seconds, (std::vector<double>{4e-3, 8e-3, 4e-3, 4e-3, 4e-3, 2e-3, 24e-3}));
 }
 
