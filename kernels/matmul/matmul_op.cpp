@@ -1,5 +1,6 @@
 // matmul as an operation: inputs, problem, dispatch by dtype. Its cases are in matmul_cases.cpp,
 // its oracle in matmul_verify.hpp.
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -105,14 +106,14 @@ class Matmul final : public Problem {
       : kernel_(kernel), routine_(routine), roof_(roof), case_(c), r_(parse(c)) {
     const Shape& s = r_.shape;
     plan_ = {.shape = {s.m, s.n, s.k}, .threads = c.threads, .caches = caches};
-    const double once = matmul::cost(s, kElement).bytes;
-    require_memory(once, caches);
+    once_ = matmul::cost(s, kElement).bytes;
+    require_memory(once_, caches);
     const double workspace =
         routine.workspace_bytes != nullptr ? routine.workspace_bytes(plan_) : 0.0;
     const double weights =
         r_.packed ? routine.packed_bytes(plan_) : 1.0 * kElement.y * s.batch * s.k * s.n;
     if (r_.cold) slots_ = static_cast<std::int64_t>(cold_weights(caches) / weights) + 1;
-    working_set_ = once + (slots_ - 1) * weights;
+    working_set_ = once_ + (slots_ - 1) * weights;
     require_memory(working_set_ + workspace + (r_.packed ? weights : 0), caches);
 
     inputs_ = shared_inputs<X, Y, Z>(c, r_, r_.packed ? 1 : slots_);
@@ -161,8 +162,19 @@ class Matmul final : public Problem {
   Cost cost() const override { return matmul::cost(r_.shape, kElement); }
 
   LevelBytes traffic() const override {
-    return crossed(tile_traffic(r_.shape, kElement, tiles()), working_set_ / case_.threads,
-                   working_set_, plan_.caches);
+    const LevelBytes all = tile_traffic(r_.shape, kElement, tiles());
+    const auto by = [&](double set) {
+      return crossed(all, set / case_.threads, set, plan_.caches);
+    };
+    LevelBytes out = by(working_set_);
+    // Y takes turns with its copies; X and Z are the same in every call, and wait in the caches
+    // for the next one where these hold all that one call touches.
+    if (slots_ > 1 && !std::isnan(out.dram) && std::isnan(by(once_).dram)) {
+      const Shape& s = r_.shape;
+      const double n = static_cast<double>(s.batch * s.n);
+      out.dram = n * (kElement.y * static_cast<double>(s.k) + kElement.scale);
+    }
+    return out;
   }
 
   double working_set_bytes() const override { return working_set_; }
@@ -215,7 +227,7 @@ class Matmul final : public Problem {
   Request r_;
   Plan plan_;
   std::int64_t slots_ = 1;
-  double working_set_ = 0;
+  double once_ = 0, working_set_ = 0;  ///< bytes of one call, and with all copies of Y
   std::shared_ptr<Inputs<X, Y, Z>> inputs_;
   std::vector<Buffer<std::byte>> packed_;
   Buffer<Z> z_;

@@ -114,8 +114,21 @@ TEST(MatmulTraffic, NothingBehindTheLevelThatHoldsTheSet) {
   Case cold = make("f32", "1", "1024", "1024");
   cold.keys.emplace_back("temp", "cold");
   const auto problem = operation.bind(info, cold, kCaches);
-  EXPECT_EQ(problem->traffic().dram, 4.0 * (1024 + 1024 * 1024 + 1024));
   EXPECT_GE(problem->working_set_bytes(), 4.0 * kCaches.l3);
+}
+
+TEST(MatmulTraffic, ColdWeightsComeFromMemoryAndTheRestWhereACallHasLeftIt) {
+  const KernelInfo info{"matmul", "blocked", Need::none, Threads::any, "", &blocked};
+  Caches caches = kCaches;
+  caches.l3 = 8 << 20;
+  const auto dram = [&](const char* m) {
+    Case cold = make("f32", m, "1024", "1024");
+    cold.keys.emplace_back("temp", "cold");
+    return operation.bind(info, cold, caches)->traffic().dram;
+  };
+  const double y = 4.0 * 1024 * 1024;
+  EXPECT_EQ(dram("1"), y);
+  EXPECT_EQ(dram("1024"), 3 * y);  // 12 MB, more than L3 and L2 hold
 }
 
 template <class Fault>
