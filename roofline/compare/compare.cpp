@@ -148,11 +148,21 @@ Limits limits_for(const std::vector<Run>& a, const std::vector<Run>& b) {
           name_of(a.front()) == name_of(b.front())};
 }
 
-int most_threads(const std::vector<Run>& runs) {
+/// Of the CPU's names: what a GPU runs bears one thread, on any machine.
+constexpr std::string_view kCpu = "cpu ";
+
+/// All that the runs could use, as machine.json tells; without that the most of any name.
+int all_threads(const std::vector<Run>& runs) {
   int most = 0;
   for (const Run& run : runs) {
-    for (const auto& [name, figure] : run.ceilings) most = std::max(most, threads_of(name));
-    for (const auto& [name, figure] : run.benchmarks) most = std::max(most, threads_of(name));
+    const double usable =
+        check::Facts(run.machine, run.folder + "/machine.json").number("/usable/threads");
+    if (usable >= 1) return static_cast<int>(usable);
+    for (const auto* figures : {&run.ceilings, &run.benchmarks}) {
+      for (const auto& [name, figure] : *figures) {
+        if (name.starts_with(kCpu)) most = std::max(most, threads_of(name));
+      }
+    }
   }
   return most;
 }
@@ -162,8 +172,9 @@ void name_all_cores(std::vector<Run>& runs, int all) {
   const auto renamed = [all](const std::map<std::string, Figure>& figures) {
     std::map<std::string, Figure> out;
     for (const auto& [name, figure] : figures) {
+      const bool is_all = name.starts_with(kCpu) && threads_of(name) == all;
       const std::string start = name.substr(0, name.rfind(kThreads));
-      out[threads_of(name) == all ? fmt::format("{}{}all", start, kThreads) : name] = figure;
+      out[is_all ? fmt::format("{}{}all", start, kThreads) : name] = figure;
     }
     return out;
   };
@@ -190,7 +201,7 @@ Comparison compare(const std::string& name_a, std::vector<Run> a, const std::str
   out.runs_a = a.size();
   out.runs_b = b.size();
   out.limits = limits_for(a, b);
-  if (const int all_a = most_threads(a), all_b = most_threads(b); all_a != all_b) {
+  if (const int all_a = all_threads(a), all_b = all_threads(b); all_a != all_b) {
     name_all_cores(a, all_a);
     name_all_cores(b, all_b);
   }

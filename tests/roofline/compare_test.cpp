@@ -259,6 +259,23 @@ TEST(Compare, OtherMachinesHaveNoCommonSpread) {
   EXPECT_TRUE(result.any_below(0.95));
 }
 
+TEST(Compare, AllCoresAreThoseOfTheMachine) {
+  // The same machine, once on one core alone: nothing is compared with another number of threads.
+  compare::Run a = run_of(1, ""), b = run_of(1, "");
+  a.machine["usable"]["threads"] = b.machine["usable"]["threads"] = 2;
+  for (compare::Run* run : {&a, &b}) run->benchmarks["cpu dot/threads:1"] = {1, 1, true, "s", 0.01};
+  a.benchmarks["cpu dot/threads:2"] = {0.5, 0.5, true, "s", 0.01};
+  EXPECT_EQ(compare("a", {a}, "b", {b}).only_a, 1u);
+  // A GPU's rows go with the other's, whatever the hosts have.
+  compare::Run host = run_of(1, "");
+  host.machine["usable"]["threads"] = 1;
+  for (compare::Run* run : {&a, &host})
+    run->benchmarks["gpu dot/threads:1"] = {1, 1, true, "s", 0.01};
+  const Comparison result = compare("a", {a}, "host", {host});
+  EXPECT_TRUE(std::any_of(result.entries.begin(), result.entries.end(),
+                          [](const Entry& entry) { return entry.name == "gpu dot/threads:1"; }));
+}
+
 TEST(Compare, StarsWhatHadTooFewQuietSamples) {
   compare::Run a = run_of(1, ""), b = run_of(1, "");
   EXPECT_EQ(text_of(compare("a", {a, a}, "b", {b, b})).find('*'), std::string::npos);
