@@ -13,6 +13,7 @@
 #include "bench/calibrate.hpp"
 #include "bench/counters.hpp"
 #include "bench/part_clock.hpp"
+#include "bench/rest.hpp"
 #include "bench/window.hpp"
 #include "kernels/fma_peak/fma_peak.hpp"
 #include "roofline/machine/bench_words.hpp"
@@ -112,8 +113,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   }
   auto& problem = *bound->problem;
   if (bound->batch == 0) {
-    // The OpenMP team that filled and verified spins for some milliseconds before it sleeps.
-    if (!team) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (!team) wait_for_rest();  // for the OpenMP team that filled and verified
     bound->batch = calibrate(problem, steady_now);
   }
   const bool memory = !std::isnan(problem.traffic().dram);
@@ -128,7 +128,10 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   // Loads and stores of any width leave the clock alone.
   const Adds adds =
       problem.cost().flops > 0 ? kernels::fma_peak::adds_of(problem.exec_unit().first) : Adds{};
-  const auto window = [&] { return observe(threads, observers, memory, adds); };
+  const auto window = [&] {
+    if (!team) wait_for_rest();
+    return observe(threads, observers, memory, adds);
+  };
   const std::int64_t calls = bound->batch == 1 ? 1 : kBatchesAtATime * bound->batch;
   PartClock part_clock(problem);
   const Window before = when_quiet(threads, window);
