@@ -23,7 +23,8 @@ struct Predicted {
   std::string verdict;
 
   double overhead_s() const { return point->time_s - t_lower_s; }
-  double error() const { return point->time_s / t_lower_s - 1; }
+  /// NaN of a part that moves and does nothing.
+  double error() const { return t_lower_s > 0 ? point->time_s / t_lower_s - 1 : kUnknownNumber; }
 };
 
 /// Each program that has parts, followed by them, but for one that needs nothing of the main

@@ -238,7 +238,8 @@ class Runner {
         Result& result = results_[name];
         for (json& row : result.rows) rows.push_back(std::move(row));
         if (result.failure.empty()) continue;
-        failures.push_back({group.name, name, result.failure});
+        // What was to be measured again has been measured: nothing is missing.
+        if (attempt_ == 0) failures.push_back({group.name, name, result.failure});
         progress_->note(fmt::format("failed: {}: {}", name, result.failure));
       }
     }
@@ -459,10 +460,10 @@ class Runner {
       row["round"] = round;
       if (unit.roof) row["roof_of"] = group;
       if (attempt_ > 0) row["attempt"] = attempt_;
-      json& before = results_[found->first].rows;
-      json& samples = before.empty() ? found->second.rows : before;
-      if (!samples.empty()) add_reasons(samples.front(), row);
-      shorten(row, !samples.empty());
+      json* first = first_sample(results_[found->first].rows);
+      if (first == nullptr) first = first_sample(found->second.rows);
+      if (first != nullptr) add_reasons(*first, row);
+      shorten(row, first != nullptr);
       found->second.rows.push_back(std::move(row));
     }
     const bool told = std::any_of(fresh.begin(), fresh.end(),
@@ -484,6 +485,14 @@ class Runner {
       sum.skipped = sum.skipped || result.skipped;
     }
     return {};
+  }
+
+  /// Null if there is none: an error carries no counters that later rows could leave out.
+  static json* first_sample(json& rows) {
+    const auto found = std::find_if(rows.begin(), rows.end(), [](const json& row) {
+      return !row.value("error_occurred", false) && !row.value("skipped", false);
+    });
+    return found != rows.end() ? &*found : nullptr;
   }
 
   /// A later sample leaves its label out: the first one tells for what reasons any was throttled.

@@ -216,12 +216,14 @@ void RunFolder::check_space() const {
 
 void RunFolder::finish_group(const std::string& group, const std::string& json_text,
                              const std::vector<RunFailure>& failures) {
+  std::erase_if(failures_, [&](const RunFailure& failure) { return failure.group == group; });
+  failures_.insert(failures_.end(), failures.begin(), failures.end());
   if (!json_text.empty()) {
+    // The failures first: a crash between the two leaves a group to be measured again.
+    if (!failures.empty()) write_state(status_, groups_total_);
     write_atomically(path_ / "bench" / (group + ".json"), json_text);
     done_.insert(group);
   }
-  std::erase_if(failures_, [&](const RunFailure& failure) { return failure.group == group; });
-  failures_.insert(failures_.end(), failures.begin(), failures.end());
   write_state(status_, groups_total_);
 }
 

@@ -90,7 +90,7 @@ def _bounded(rows):
         for row in rows
         if row["roof"] and row["level"] == _bounding(row)
         and row["verdict"] not in ("above-roof", "impossible")
-        and row["scope"] == "operation" and not row["parent"]
+        and row["scope"] == "operation" and not row["parent"] and row["bytes_source"] != "counter"
         and not row["variant"].startswith(LIBRARIES)
     ]  # fmt: skip
 

@@ -12,7 +12,9 @@ FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a ben
   scatter: the time of every third sample is half as long again, of every other third twice as long
   throttle: two reasons in turns, and none
   clock: the clock falls by a fifth from sample to sample, and rises again
-  low: a hundredth of the speed; lowonce: in the first process only (counted in FAKE_STATE)
+  low: a hundredth of the speed; lowonce: in the first process only (counted in FAKE_STATE); lowdies:
+  so, and the next ones crash
+  badstart: the first repetition is an error row
 FAKE_SLEEP=<seconds> is how long each process takes. FAKE_LIST=garbage|crash spoils --list.
 FAKE_GPU=<why it cannot run> lists a GPU kernel too; % in it stands for CUDA_VISIBLE_DEVICES, @ for
 CUDA_LAUNCH_BLOCKING. Empty: it runs, and FAKE_COUNTERS=<fault> says why its work cannot be counted.
@@ -176,7 +178,7 @@ def main():
         modes = [fault.split(":", 1)[0] for fault in os.environ.get("FAKE_FAULTS", "").split(",")
                  if fault and fault.split(":", 1)[1] in item["name"]]
         mode = modes[0] if modes else ""
-        if mode == "crash":
+        if mode == "crash" or mode == "lowdies" and count(item) > 1:
             os.kill(os.getpid(), signal.SIGSEGV)
         elif mode == "killedonce" and count(item) <= 1:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -197,10 +199,13 @@ def main():
         elif mode == "crowded" and flag("turns"):
             rows.append(error_row(item, "out of memory (device or page-locked)"))
         elif mode != "silent":
-            slow = 100 if mode == "low" or mode == "lowonce" and count(item) <= 1 else 1
+            low = mode in ("low", "lowdies") or mode == "lowonce" and count(item) <= 1
             for repetition in range(int(flag("passes", "1"))):
                 made = row(item, repetition)
-                made["real_time"] *= slow
+                if mode == "badstart" and repetition == 0:
+                    rows.append(error_row(item, "not yet"))
+                    continue
+                made["real_time"] *= 100 if low else 1
                 if "shared:" in os.environ.get("FAKE_FAULTS", ""):
                     made["issue_per_cycle"] = 9.0
                 if mode == "shared":

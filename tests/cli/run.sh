@@ -147,6 +147,11 @@ check "$folder" "'dot/scalar/f32/N:1000/temp:cold/threads:1' in names"
 same=$(comm -12 <(echo "$before") <(stat -c %Y.%i "$folder"bench/*.json | sort) | wc -l)
 [ "$same" -eq $(($(echo "$before" | wc -l) - 1)) ] || fail "resume: $same files untouched"
 
+# An error before the first sample: the samples after it stay whole.
+FAKE_FAULTS=badstart:dot/avx2 measure badstart 0 --filter '^dot/'
+check "$folder" "any('flops' in row and row['label'] for row in bench if 'dot/avx2' in row['name'])"
+check "$folder" "any(row['variant'] == 'avx2' for row in csv('roofline.csv'))"
+
 # A program: its parts follow it in roofline.csv, and prediction.csv holds it against the ceilings.
 ln -s ../fake bin/bench_decode
 measure program 0 --filter '^decode'
@@ -326,6 +331,10 @@ check "$folder" "{row['attempt'] for row in bench if 'attempt' in row} == {1}"
 check "$folder" "len(files) == $whole + 1 and state['groups_measured'] == $whole"
 check "$folder" "all(r['verdict'] == 'ok' for r in csv('roofline.csv'))"
 check "$folder" "not any('below-kernel' in r['verdict'] for r in csv('ceilings.csv'))"
+mkdir state/dies
+FAKE_STATE=state/dies FAKE_FAULTS=lowdies:$probe measure dies 0
+grep -q '^failed: stream/avx2' dies.err || { fail 'dies: not told'; cat dies.err; }
+check "$folder" "state['status'] == 'complete' and state['failures'] == []"
 FAKE_FAULTS=low:$probe measure low 0
 check "$folder" "{row.get('attempt', 0) for row in bench} == {0, 1, 2}"
 check "$folder" "any('below-kernel' in r['verdict'] and 'dot/avx2' in r['cause'] for r in csv('ceilings.csv'))"
