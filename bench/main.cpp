@@ -23,12 +23,15 @@
 
 namespace {
 
-kernels::Caches caches_of(const roofline::machine::Machine& machine) {
+/// Of the first `threads` of the machine's CPUs, those that a team of so many is pinned to.
+kernels::Caches caches_of(const roofline::machine::Machine& machine, int threads) {
   kernels::Caches caches{.memory = machine.memory_limit_bytes, .cores = machine.usable_threads};
   for (const auto& cache : machine.caches) {
     if (cache.level == 1) caches.l1d = cache.bytes;
     if (cache.level == 2) caches.l2 = cache.bytes / std::max(1, cache.cores_sharing);
-    if (cache.level == 3) caches.l3 = cache.total_bytes;
+    const auto& reached = cache.reached_bytes;
+    const auto last = static_cast<std::size_t>(threads) - 1;
+    if (cache.level == 3) caches.l3 = last < reached.size() ? reached[last] : cache.total_bytes;
   }
   if (machine.microarchitecture.starts_with("zen")) caches.maker = kernels::Maker::amd;
   return caches;
@@ -106,7 +109,7 @@ int run(int argc, char** argv, const std::string& operations) {
   options.gpu = device != "cpu";
 
   const auto machine = roofline::machine::probe();
-  const kernels::Caches caches = caches_of(machine);
+  const kernels::Caches caches = caches_of(machine, machine.usable_threads);
 #ifdef ROOFLINE_HAS_CUDA
   const kernels::Caches gpu = options.gpu ? bench::gpu_caches() : kernels::Caches{.cores = 0};
   if (options.gpu && !bench::gpu_fault().empty())
@@ -158,7 +161,8 @@ int run(int argc, char** argv, const std::string& operations) {
 #endif
       auto* registered =
           benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry](benchmark::State& state) {
-            bench::run_cpu(state, entry, cache, caches, machine.cpus);
+            bench::run_cpu(state, entry, cache, caches_of(machine, entry.instance.threads),
+                           machine.cpus);
           })->UseRealTime();
       if (iterations > 0) registered->Iterations(iterations);
     }

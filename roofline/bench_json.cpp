@@ -29,6 +29,10 @@ constexpr std::string_view kLevels[] = {"L1", "L2", "L3", "L4", "DRAM", "HBM"};
 struct ContextCache {
   int level = 0;
   double bytes = 0;
+  double sharing = 1;  ///< cores that share one instance
+
+  /// Of as many instances as `threads` on a core each have.
+  double within_reach(double threads) const { return bytes * std::ceil(threads / sharing); }
 };
 
 /// Google Benchmark prints counters that are not finite as bare NaN and Infinity, which no JSON
@@ -206,8 +210,8 @@ std::string level_that_holds(const Benchmark& row, const std::vector<ContextCach
   if (row.device == "gpu") return "HBM";
   if (row.temperature == "cold" || std::isnan(row.working_set_bytes)) return "DRAM";
   for (const ContextCache& cache : caches) {
-    const double threads = cache.level <= 2 ? row.threads : 1;
-    if (row.working_set_bytes <= cache.bytes * threads) return fmt::format("L{}", cache.level);
+    const double bytes = cache.level <= 2 ? cache.within_reach(row.threads) : cache.bytes;
+    if (row.working_set_bytes <= bytes) return fmt::format("L{}", cache.level);
   }
   return "DRAM";
 }
@@ -218,12 +222,17 @@ std::vector<ContextCache> context_caches(const json& context) {
   if (found == context.end() || !found->is_array()) return out;
   for (const json& cache : *found) {
     if (!cache.is_object() || cache.value("type", json()) == "Instruction") continue;
-    const json level = cache.value("level", json()), size = cache.value("size", json());
+    const json level = cache.value("level", json()), size = cache.value("size", json()),
+               sharing = cache.value("num_sharing", json());
     if (level.is_number_integer() && size.is_number()) {
-      out.push_back({level.get<int>(), size.get<double>()});
+      const double cpus = sharing.is_number() ? sharing.get<double>() : 1;
+      out.push_back({level.get<int>(), size.get<double>(), std::max(1.0, cpus)});
     }
   }
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.level < b.level; });
+  // Google Benchmark counts logical CPUs, of which a core's share its L1.
+  const double of_a_core = out.empty() || out.front().level > 1 ? 1 : out.front().sharing;
+  for (ContextCache& cache : out) cache.sharing = std::max(1.0, cache.sharing / of_a_core);
   return out;
 }
 

@@ -14,6 +14,9 @@ struct Cache {
   std::int64_t bytes = 0;        ///< one instance (data or unified), that with least for a core
   int cores_sharing = 1;         ///< usable cores that share one instance
   std::int64_t total_bytes = 0;  ///< all instances that the usable cores reach
+  /// Of the instances that the first, the first two, … of the machine's `cpus` reach; empty of a
+  /// machine that a file tells of.
+  std::vector<std::int64_t> reached_bytes;
 };
 
 /// Facts; an unknown text is empty, an unknown number 0.

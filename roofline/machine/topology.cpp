@@ -86,6 +86,20 @@ int cores_within(hwloc_topology_t topology, hwloc_const_bitmap_t cpus,
   return count;
 }
 
+std::vector<std::int64_t> reached_bytes(hwloc_topology_t topology, hwloc_obj_type_t type,
+                                        const std::vector<int>& cpus) {
+  std::vector<std::int64_t> out(cpus.size());
+  for (hwloc_obj_t cache = nullptr;
+       (cache = hwloc_get_next_obj_by_type(topology, type, cache)) != nullptr;) {
+    bool reached = false;
+    for (std::size_t i = 0; i < cpus.size(); ++i) {
+      reached = reached || hwloc_bitmap_isset(cache->cpuset, static_cast<unsigned>(cpus[i])) != 0;
+      if (reached) out[i] += static_cast<std::int64_t>(cache->attr->cache.size);
+    }
+  }
+  return out;
+}
+
 Cache read_cache(hwloc_topology_t topology, int level, hwloc_obj_type_t type,
                  hwloc_const_bitmap_t usable) {
   Cache cache;
@@ -135,8 +149,9 @@ Topology read_topology(const std::vector<int>& allowed, const char* synthetic) {
                                                      {3, HWLOC_OBJ_L3CACHE},
                                                      {4, HWLOC_OBJ_L4CACHE}};
   for (const auto& [level, cache_type] : levels) {
-    const Cache cache = read_cache(topology, level, cache_type, usable.get());
-    if (cache.bytes > 0) result.caches.push_back(cache);
+    Cache cache = read_cache(topology, level, cache_type, usable.get());
+    cache.reached_bytes = reached_bytes(topology, cache_type, result.cpus);
+    if (cache.bytes > 0) result.caches.push_back(std::move(cache));
   }
   for (hwloc_obj_t node = nullptr;
        (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr;) {

@@ -233,6 +233,23 @@ TEST(BenchJson, LevelOfRowsThatHaveOnlyBytes) {
   EXPECT_EQ(level(R"("bytes_L3": 5.0)", "BM_x", told), "L3");  // the row's own word counts
 }
 
+TEST(BenchJson, AnL2ThatFourCoresShareCountsOnceForTheFour) {
+  // Two logical CPUs a core, eight an L2.
+  const std::string context =
+      R"({"caches": [{"type": "Data", "level": 1, "size": 32768, "num_sharing": 2},
+                     {"type": "Unified", "level": 2, "size": 4194304, "num_sharing": 8},
+                     {"type": "Unified", "level": 3, "size": 33554432, "num_sharing": 16}]})";
+  const auto level = [&](double set, int threads) {
+    const std::string name = "op/v/f32/temp:warm/threads:" + std::to_string(threads);
+    const std::string more = "\"working_set_bytes\": " + std::to_string(set);
+    return only(file(row(more, name), context), kCpuF32).level_bytes.at(0).first;
+  };
+  EXPECT_EQ(level(12e6, 4), "L3");
+  EXPECT_EQ(level(4e6, 4), "L2");
+  EXPECT_EQ(level(8e6, 5), "L2");  // the fifth has another one
+  EXPECT_EQ(level(2 * 32768, 2), "L1");
+}
+
 TEST(BenchJson, NoBytesIsNoLevel) {
   const Benchmark b = only(file(row(R"("bytes": 0.0)")));
   EXPECT_TRUE(b.level_bytes.empty());

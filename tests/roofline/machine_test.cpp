@@ -147,6 +147,9 @@ TEST(Topology, TwoSocketsWithSmt) {
   EXPECT_EQ(t.caches[1].cores_sharing, 1);
   EXPECT_EQ(t.caches[2].cores_sharing, 4);
   EXPECT_EQ(t.caches[2].total_bytes, 2 * 33554432);
+  EXPECT_EQ(t.caches[2].reached_bytes[0], 33554432);
+  EXPECT_EQ(t.caches[2].reached_bytes[3], 33554432);
+  EXPECT_EQ(t.caches[2].reached_bytes[4], 2 * 33554432);
   ASSERT_EQ(t.memory_nodes.size(), 2u);
   EXPECT_EQ(t.memory_nodes[1].cores, 4);
   EXPECT_EQ(t.memory_nodes[1].bytes, 1073741824);
@@ -161,6 +164,7 @@ TEST(Topology, OnlyAllowedCoresCount) {
   EXPECT_EQ(t.caches[0].total_bytes, 2 * 524288);
   EXPECT_EQ(t.caches[1].cores_sharing, 2);
   EXPECT_EQ(t.caches[1].total_bytes, 33554432);
+  EXPECT_EQ(t.caches[0].reached_bytes, (std::vector<std::int64_t>{524288, 2 * 524288}));
 }
 
 Processor x86(const char* vendor, int family, int model, int stepping = 0) {
