@@ -60,9 +60,10 @@ struct Effort {
 // is longer than they are is never quiet.
 constexpr Effort kQuick = {3, 3, 24, 4, 4, 0.002, 0.01};
 constexpr Effort kFull = {3, 3, 0, 120, 120, 0.0065, 0.0065};
-constexpr int kFurtherRounds = 2;      // of a group, at most
-constexpr int kAttempts = 2;           // at a ceiling in doubt, beyond the first
-constexpr double kTablesEvery_s = 10;  // what a killed run has measured can be looked at
+constexpr int kFurtherRounds = 2;         // of a group, at most
+constexpr int kAttempts = 2;              // at a ceiling in doubt, beyond the first
+constexpr double kColdWeights = 1 << 30;  // bytes that a cold product's copies take, or more
+constexpr double kTablesEvery_s = 10;     // what a killed run has measured can be looked at
 
 std::vector<std::pair<std::string, std::string>> child_environment(const RunSettings& settings) {
   if (settings.device == "cpu") return {};
@@ -72,6 +73,13 @@ std::vector<std::pair<std::string, std::string>> child_environment(const RunSett
   out.emplace_back("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   out.emplace_back("CUDA_VISIBLE_DEVICES", settings.gpu);
   return out;
+}
+
+/// Four times the level that holds most, as the programs' cold sets are.
+double cold_bytes(const CeilingContext& context) {
+  std::int64_t largest = 0;
+  for (const machine::Cache& cache : context.caches) largest = std::max(largest, cache.total_bytes);
+  return 4.0 * static_cast<double>(largest);
 }
 
 std::string seconds_text(double seconds) { return fmt::format("{:.4f}", seconds); }
@@ -179,19 +187,11 @@ class Runner {
   }
   std::size_t processes(const Group& group) const { return group.units.size() * rounds(group); }
 
-  /// Four times the level that holds most, as the programs' cold sets are.
-  double cold_bytes() const {
-    std::int64_t largest = 0;
-    for (const machine::Cache& cache : machine_.caches)
-      largest = std::max(largest, cache.total_bytes);
-    return 4.0 * static_cast<double>(largest);
-  }
-
   /// As it looks at the start, so that the parts add up to the whole.
   double expected_of(const Group& group) const {
     double sum = 0;
     for (const Unit& unit : group.units) {
-      sum += expected_s(unit, {rounds(group), samples(), first_sample_s_, cold_bytes()});
+      sum += expected_s(unit, {rounds(group), samples(), first_sample_s_, cold_bytes(machine_)});
       if (folder_.settings().full) sum += counting_s(unit);
     }
     return sum;
@@ -341,7 +341,7 @@ class Runner {
       if (turns) arguments.push_back(fmt::format("--turns={}", kTurnsFile));
     }
     const double expected =
-        expected_s(unit, {1, static_cast<double>(repetitions_), sample_s_, cold_bytes()});
+        expected_s(unit, {1, static_cast<double>(repetitions_), sample_s_, cold_bytes(machine_)});
     auto environment = child_environment(folder_.settings());
     if (const std::size_t equals = unit.tuned.find('='); equals != std::string::npos) {
       environment.emplace_back(unit.tuned.substr(0, equals), unit.tuned.substr(equals + 1));
@@ -747,7 +747,8 @@ int run(const RunOptions& options) {
   bool complete = false;
   {
     const Room room = {static_cast<double>(machine.memory_limit_bytes),
-                       gpus ? gpus->room(settings.gpu) : machine::GpuRoom{}};
+                       gpus ? gpus->room(settings.gpu) : machine::GpuRoom{},
+                       std::max(kColdWeights, cold_bytes(context))};
     Runner runner(*folder, plan, options, device, context, room, gpus ? &*gpus : nullptr, *signals);
     complete = runner.measure() && runner.measure_doubtful(plan);
   }

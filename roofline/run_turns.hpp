@@ -13,6 +13,7 @@ namespace roofline {
 struct Room {
   double memory_bytes = 0;  ///< of the host
   machine::GpuRoom gpu;
+  double cold_bytes = 0;  ///< that one cold benchmark on a CPU holds
 };
 
 /// By how much a process holds as a rule; a benchmark that finds no memory all the same is run
