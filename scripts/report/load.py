@@ -225,10 +225,11 @@ def _ceiling_key(record):
 
 
 def roofline(path):
+    """One row for each benchmark and level by the model; what counters saw of it is beside it."""
     columns = (
         "machine device kernel variant dtype shape temperature threads time_s time_low_s "
         "time_high_s flops level intensity achieved_flops_per_s roof_flops_per_s bound_by verdict "
-        "parent"
+        "parent bytes_source"
     ).split()
     return [
         Row(
@@ -253,6 +254,7 @@ def roofline(path):
             parent=r.text("parent"),
         )
         for r in records(path, columns)
+        if r.text("bytes_source") != "counter"
     ]
 
 

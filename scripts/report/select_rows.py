@@ -111,14 +111,11 @@ def _bounding(rows):
 def points(results, device):
     """(points to draw, benchmarks refused by their verdict, benchmarks without coordinates).
 
-    Parts of programs, and what counters saw beside the model's bytes, are left to the page.
+    Parts of programs are left to the page.
     """
     threads = shown_threads(results, device)
     chosen, refused, unplaced = [], [], []
-    whole = (
-        r for r in results.rows
-        if r.device == device and not r.parent and r.bytes_source != "counter"
-    )  # fmt: skip
+    whole = (r for r in results.rows if r.device == device and not r.parent)
     for rows in _benchmarks(whole):
         if rows[0].threads is not None and rows[0].threads != threads[rows[0].kernel]:
             continue

@@ -183,7 +183,7 @@ class Style(unittest.TestCase):
 def row(variant, shape, time_s, **others):
     """A compute-bound matmul of roofline.csv that takes half a second on its roof."""
     columns = {
-        "device": "cpu", "scope": "operation", "parent": "", "kernel": "matmul", "dtype": "f32",
+        "device": "cpu", "scope": "operation", "parent": "", "bytes_source": "model", "kernel": "matmul", "dtype": "f32",
         "temperature": "warm", "threads": "4", "samples": "9", "samples_rejected": "0",
         "level": "L1", "bound_by": "compute", "roof": "compute/f32", "t_lower_s": "0.5",
         "achieved_flops_per_s": "1e9", "peer": "", "peer_ratio": "", "verdict": "ok",

@@ -214,6 +214,18 @@ class Report(unittest.TestCase):
         self.draws()
         self.assertNotIn("L3", svg(self.folder / "roofline.svg")[0])
 
+    def test_what_counters_saw_stands_beside_the_model(self):
+        self.draws()
+        before = (self.folder / "roofline.svg").read_bytes()
+
+        def count(rows):
+            rows += [{**row, "bytes_source": "counter", "intensity": "1e3", "verdict": "above-roof"}
+                     for row in rows]  # fmt: skip
+
+        edit(self.folder / "roofline.csv", count)
+        self.draws()
+        self.assertEqual((self.folder / "roofline.svg").read_bytes(), before)
+
     def test_doubtful_roof_is_marked(self):
         def doubt(rows):
             for row in rows:
