@@ -19,13 +19,14 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-double time_left(double total_s, double expected_s, double elapsed_s) {
+double time_left(double total_s, double done_s, double took_s, double next_s, double running_s) {
   if (total_s <= 0) return 0;
   // Slow groups early in a run would make its end look several times as far as it is: the
   // expectation counts as much as half a run that was seen.
   const double known = total_s / 2;
-  const double pace = (known + elapsed_s) / (known + expected_s);
-  return (total_s - std::min(expected_s, total_s)) * pace;
+  const double pace = (known + took_s) / (known + done_s);
+  const double now = std::max(0.0, (next_s - done_s) * pace - running_s);
+  return now + (total_s - std::min(next_s, total_s)) * pace;
 }
 
 Progress::Progress(double total_s)
@@ -37,13 +38,17 @@ double Progress::elapsed_s() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-void Progress::show(std::size_t done, std::size_t total, const std::string& what,
-                    double expected_s) {
+void Progress::show(std::size_t done, std::size_t total, const std::string& what, double done_s,
+                    double next_s) {
   const double elapsed = elapsed_s();
+  if (done_s != done_s_) {
+    done_s_ = done_s;
+    begun_at_s_ = elapsed;
+  }
   constexpr double kPlainInterval = 10;
   if (!terminal_ && elapsed - shown_at_s_ < kPlainInterval) return;
   shown_at_s_ = elapsed;
-  const double left_s = time_left(total_s_, expected_s, elapsed);
+  const double left_s = time_left(total_s_, done_s, begun_at_s_, next_s, elapsed - begun_at_s_);
   std::string line = fmt::format("[{}/{}] {} left, {}", done, total, clock_text(left_s), what);
   if (!terminal_) {
     say("{}\n", line);

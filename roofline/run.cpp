@@ -284,11 +284,13 @@ class Runner {
     std::vector<Unit> next;
     const std::size_t together = started_together(group, units, room_);
     for (std::size_t i = 0; i < units.size(); i += together) {
-      const double done = round + static_cast<double>(i) / static_cast<double>(units.size());
-      const double part = std::min(1.0, done / rounds_);
-      if (!measure_units(group, std::span(units).subspan(i, together), round, part, next)) {
-        return false;
-      }
+      const auto part = [&](std::size_t processes) {
+        const double share = static_cast<double>(processes) / static_cast<double>(units.size());
+        return expected_done_ + std::min(1.0, (round + share) / rounds_) * expected_of_group_;
+      };
+      done_s_ = part(i);
+      next_s_ = part(std::min(units.size(), i + together));
+      if (!measure_units(group, std::span(units).subspan(i, together), round, next)) return false;
     }
     units = std::move(next);
     return true;
@@ -358,7 +360,7 @@ class Runner {
   /// process that fails as a whole is split into single benchmarks, so that one of them does not
   /// cost the others; what finds no memory beside the others is run again without them. False if
   /// interrupted.
-  bool measure_units(const Group& group, std::span<const Unit> units, int round, double part,
+  bool measure_units(const Group& group, std::span<const Unit> units, int round,
                      std::vector<Unit>& next) {
     if (signals_.interrupted()) return false;
     std::vector<Command> commands;
@@ -370,8 +372,8 @@ class Runner {
     }
     const auto show = [&] {
       progress_->show(finished_, total_,
-                      fmt::format("{}, round {} of {}", group.name, round + 1, rounds_),
-                      expected_done_ + part * expected_of_group_);
+                      fmt::format("{}, round {} of {}", group.name, round + 1, rounds_), done_s_,
+                      next_s_);
     };
     show();
     const auto outcomes = run_in_turns(commands, [&] {
@@ -413,13 +415,13 @@ class Runner {
       if (!alone.names.empty()) crowded.push_back(std::move(alone));
     }
     for (const Unit& unit : crowded) {
-      if (!measure_units(group, {&unit, 1}, round, part, next)) return false;
+      if (!measure_units(group, {&unit, 1}, round, next)) return false;
     }
     for (const Unit& unit : broken) {
       for (const std::string& name : unit.names) {
         Unit alone = unit;
         alone.names = {name};
-        if (!measure_units(group, {&alone, 1}, round, part, next)) return false;
+        if (!measure_units(group, {&alone, 1}, round, next)) return false;
       }
     }
     return true;
@@ -561,6 +563,7 @@ class Runner {
   double gpu_s_ = 0;                                      ///< spent on the GPU's groups
   int rounds_ = 1, repetitions_ = 1;                      ///< of the group at work
   double first_sample_s_ = 0, sample_s_ = 0, expected_done_ = 0, expected_of_group_ = 0;
+  double done_s_ = 0, next_s_ = 0;  ///< of the work as expected, around what runs now
   double tables_due_s_ = kTablesEvery_s;
   std::map<std::string, Result> results_;  ///< of the group at work, by benchmark
   json context_;

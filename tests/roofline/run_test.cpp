@@ -216,13 +216,23 @@ TEST(RunCost, LoadsBeforeSamplesAreMostOfItOnAGpu) {
 // Hand-worked: 2 GB at 1 ns a byte for each process, but for each decode step 2.5 ns and 0.1 ns a
 // sample.
 TEST(Progress, ASlowStartMovesTheTimeLeftByLittle) {
-  EXPECT_DOUBLE_EQ(time_left(100, 0, 0), 100);
-  EXPECT_DOUBLE_EQ(time_left(100, 5, 25), 95.0 * 75 / 55);  // five times as slow so far
-  EXPECT_DOUBLE_EQ(time_left(100, 50, 100), 75);
-  EXPECT_DOUBLE_EQ(time_left(100, 50, 25), 37.5);
-  EXPECT_DOUBLE_EQ(time_left(100, 100, 300), 0);
-  EXPECT_DOUBLE_EQ(time_left(100, 120, 300), 0);
-  EXPECT_DOUBLE_EQ(time_left(0, 0, 5), 0);
+  const auto at_start = [](double total, double done, double took) {
+    return time_left(total, done, took, done, 0);
+  };
+  EXPECT_DOUBLE_EQ(at_start(100, 0, 0), 100);
+  EXPECT_DOUBLE_EQ(at_start(100, 5, 25), 95.0 * 75 / 55);  // five times as slow so far
+  EXPECT_DOUBLE_EQ(at_start(100, 50, 100), 75);
+  EXPECT_DOUBLE_EQ(at_start(100, 50, 25), 37.5);
+  EXPECT_DOUBLE_EQ(at_start(100, 100, 300), 0);
+  EXPECT_DOUBLE_EQ(at_start(100, 120, 300), 0);
+  EXPECT_DOUBLE_EQ(at_start(0, 0, 5), 0);
+}
+
+TEST(Progress, WhatRunsLongerThanExpectedDoesNotAddToTheTimeLeft) {
+  EXPECT_DOUBLE_EQ(time_left(100, 0, 0, 20, 5), 95);
+  EXPECT_DOUBLE_EQ(time_left(100, 0, 0, 20, 20), 80);
+  EXPECT_DOUBLE_EQ(time_left(100, 0, 0, 20, 60), 80);
+  EXPECT_DOUBLE_EQ(time_left(100, 50, 100, 60, 3), 72);  // at half the pace
 }
 
 TEST(RunCost, MakingDataBeyondALargeCacheIsMostOfItOnACpu) {
