@@ -172,7 +172,7 @@ std::string counters_summary(const std::vector<Point>& counted) {
   return out.empty() ? out : "Hardware counters:\n" + out;
 }
 
-std::string samples_summary(const std::vector<Benchmark>& rows, double rounds_s) {
+std::string wanting_samples(const std::vector<Benchmark>& rows) {
   std::map<std::tuple<std::string, std::string, std::string>, const Benchmark*> last;  // attempts
   for (const Benchmark& row : rows) {
     const Benchmark*& known = last[{row.device, row.name, row.roof_of}];
@@ -182,9 +182,15 @@ std::string samples_summary(const std::vector<Benchmark>& rows, double rounds_s)
                                      [](const auto& item) { return wants_samples(*item.second); });
   if (wanting == 0) return {};
   return fmt::format(
-      "{} of {} benchmarks had fewer than {} quiet samples, or samples that disagree, when their "
-      "further rounds ({:g} s in all) were spent\n",
-      wanting, last.size(), kFewestQuiet, rounds_s);
+      "{} of {} benchmarks had fewer than {} quiet samples, or samples that disagree", wanting,
+      last.size(), kFewestQuiet);
+}
+
+std::string samples_summary(const std::vector<Benchmark>& rows, double rounds_s) {
+  const std::string wanting = wanting_samples(rows);
+  if (wanting.empty()) return {};
+  return fmt::format("{}, when their further rounds ({:g} s in all) were spent\n", wanting,
+                     rounds_s);
 }
 
 std::string skips_summary(const std::vector<SkippedRow>& skipped) {

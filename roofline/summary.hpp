@@ -20,6 +20,10 @@ std::string kernels_summary(const std::vector<Point>& points);
 /// How far bytes and FLOPs by hardware counters lie from the model's. Empty if none were counted.
 std::string counters_summary(const std::vector<Point>& counted);
 
+/// How many benchmarks want samples, the last attempt at each; without a line's end. Empty if none
+/// does.
+std::string wanting_samples(const std::vector<Benchmark>& rows);
+
 /// How many benchmarks still want samples after the further rounds, for which a run has `rounds_s`.
 /// Empty if none does.
 std::string samples_summary(const std::vector<Benchmark>& rows, double rounds_s);

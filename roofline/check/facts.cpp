@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "roofline/error.hpp"
@@ -51,6 +53,24 @@ std::optional<std::size_t> Facts::size(const std::string& pointer) const {
 
 void Facts::fail(const std::string& pointer, const char* wanted) const {
   throw BadInput(fmt::format("{}: field '{}' is not {}", source_, pointer.substr(1), wanted));
+}
+
+machine::Machine machine_of(const Facts& known) {
+  machine::Machine out;
+  out.name = known.text("/name");
+  out.microarchitecture = known.text("/cpu/microarchitecture");
+  const std::size_t caches = known.size("/caches").value_or(0);
+  for (std::size_t i = 0; i < caches; ++i) {
+    const auto whole = [&](const char* field) {
+      const double value = known.number(fmt::format("/caches/{}/{}", i, field));
+      return std::isnan(value) ? std::int64_t{0} : static_cast<std::int64_t>(value);
+    };
+    out.caches.push_back({static_cast<int>(whole("level")), whole("bytes"),
+                          static_cast<int>(std::max<std::int64_t>(1, whole("cores_sharing"))),
+                          whole("total_bytes")});
+  }
+  out.facts = known.at("");
+  return out;
 }
 
 }  // namespace roofline::check

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "roofline/machine/machine.hpp"
+
 namespace roofline::check {
 
 class Facts {
@@ -29,5 +31,8 @@ class Facts {
   nlohmann::json object_ = nlohmann::json::object();
   std::string source_;
 };
+
+/// The machine that machine.json tells of, as far as ceilings need it.
+machine::Machine machine_of(const Facts& known);
 
 }  // namespace roofline::check

@@ -8,8 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "roofline/analysis.hpp"
+#include "roofline/check/facts.hpp"
 #include "roofline/cli/commands.hpp"
+#include "roofline/csv.hpp"
 #include "roofline/process.hpp"
+#include "roofline/roofs.hpp"
+#include "roofline/summary.hpp"
 #include "roofline/text_report.hpp"
 
 namespace roofline::cli {
@@ -20,6 +25,17 @@ struct Options {
   std::filesystem::path page;
   bool text = false;
 };
+
+/// How many benchmarks want samples, from the samples themselves where they lie unpacked.
+std::string samples_line(const std::filesystem::path& folder) {
+  const std::filesystem::path facts = folder / "machine.json";
+  if (!std::filesystem::is_directory(folder / "bench") || !std::filesystem::exists(facts))
+    return {};
+  const check::Facts known(parse_json(read_text(facts), facts.string()), facts.string());
+  const Analysis analysis = analyze_folder(folder, context_of(check::machine_of(known)));
+  const std::string wanting = wanting_samples(analysis.data.benchmarks);
+  return wanting.empty() ? wanting : fmt::format("\n{}\n", wanting);
+}
 
 }  // namespace
 
@@ -39,7 +55,9 @@ void add_report(CLI::App& app, int& exit_code) {
   command->callback([options, &exit_code] {
     exit_code = 0;
     if (options->text) {
-      for (const auto& folder : options->folders) fmt::print("{}", text_report(folder));
+      for (const auto& folder : options->folders) {
+        fmt::print("{}{}", text_report(folder), samples_line(folder));
+      }
       return;
     }
     const SignalGuard guard;

@@ -35,26 +35,6 @@ void refuse_packed(const fs::path& folder) {
   }
 }
 
-/// The machine as far as ceilings need it.
-machine::Machine machine_of(const json& facts, const std::string& source) {
-  const check::Facts known(facts, source);
-  machine::Machine out;
-  out.name = known.text("/name");
-  out.microarchitecture = known.text("/cpu/microarchitecture");
-  const std::size_t caches = known.size("/caches").value_or(0);
-  for (std::size_t i = 0; i < caches; ++i) {
-    const auto whole = [&](const char* field) {
-      const double value = known.number(fmt::format("/caches/{}/{}", i, field));
-      return std::isnan(value) ? std::int64_t{0} : static_cast<std::int64_t>(value);
-    };
-    out.caches.push_back({static_cast<int>(whole("level")), whole("bytes"),
-                          static_cast<int>(std::max<std::int64_t>(1, whole("cores_sharing"))),
-                          whole("total_bytes")});
-  }
-  out.facts = facts;
-  return out;
-}
-
 double first_quartile(std::vector<double> times) {
   const auto at = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 4);
   std::nth_element(times.begin(), at, times.end());
@@ -114,7 +94,7 @@ Run read_run(const fs::path& folder) {
   const fs::path file = folder / "machine.json";
   out.machine = parse_json(read_text(file), file.string());
   const Analysis analysis =
-      analyze_folder(folder, context_of(machine_of(out.machine, file.string())));
+      analyze_folder(folder, context_of(check::machine_of({out.machine, file.string()})));
   if (analysis.data.benchmarks.empty()) {
     throw BadInput(fmt::format("{}: bench/*.json has no benchmarks", folder.string()));
   }

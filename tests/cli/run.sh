@@ -367,6 +367,8 @@ doubted="{(r['resource'], r['level'], r['operation'], r['threads']): r['verdict'
 check "$folder" "$doubted == {('compute', '', 'fma_peak', t): 'samples-disagree' for t in '12'} | {('latency', l, 'chase', '1'): 'clock-moved' for l in ('L1', 'L2', 'L3', 'DRAM')} | {('bandwidth', 'L2', 'copy', '1'): 'out-of-order', ('bandwidth', 'L2', 'copy', '2'): 'no-plateau'}"
 grep -q '^2 of 64 benchmarks had fewer than 3 quiet samples, or samples that disagree, when their further rounds (4 s in all) were spent$' doubt.out ||
   fail 'doubt: what the further rounds left is not told'
+"$roofline" report --text "$folder" | grep -qx '2 of 64 benchmarks had fewer than 3 quiet samples, or samples that disagree' ||
+  fail 'doubt: report --text does not tell how many want samples'
 check "$folder" "{row['round'] for row in bench if 'fma_peak/scalar' in row['name'] and 'attempt' not in row} == {0, 1, 2}"
 check "$folder" "{row['name'].split('/')[0] for row in bench if row.get('attempt') == 2} == {'fma_peak', 'chase', 'stream'}"
 check "$folder" "{row['name'].split('/')[4].split(':')[1] for row in bench if row.get('attempt') == 2 and 'copy' in row['name'] and 'threads:1/' in row['name']} == {'4096', '8192', '16384', '24576', '65536', '131072', '262144'}"
