@@ -3,12 +3,12 @@
 // Bound: the tensor cores of each type. In e4m3 they keep some 14 bits within 128 products; those
 // sums are added up in fp32 on the CUDA cores, half of the columns at a time.
 // Gains over v12: no partly used sectors, no address arithmetic and no masks in the warps that
-// multiply: 1.03 to 1.06 on an H200 at 4096 cubed; cuBLASLt takes 0.97 to 1.02 times as long in
-// bf16, tf32 and int8, 0.91 to 0.95 times in e4m3.
-// Tried: squares of four blocks that multicast X too: 0.89 to 0.93; the clock rises, but SMs wait.
+// multiply: 1.03 on an H200 at 4096 cubed. cuBLASLt takes 0.94 to 1.04 times as long in bf16, tf32
+// and int8 there, 0.98 to 1.01 times at 8192 cubed, 0.91 to 0.96 times in e4m3 at both.
+// Tried: squares of four blocks that multicast X too: 0.88 to 0.93; the clock rises, but SMs wait.
 // Tried: four stages and two panels in place of three and five: 0.99 to 1.01.
-// Tried: groups of 4 rows of tiles: 0.96 to 0.99; of 16: 0.99 to 1.02.
-// Tried: warpgroups two steps apart, so that one stores while one multiplies: 0.99 to 1.01, e4m3
+// Tried: groups of 4 rows of tiles: 0.96 to 1.00; of 16: 0.98 to 1.02.
+// Tried: warpgroups two steps apart, so that one stores while one multiplies: 0.97 to 1.01, e4m3
 // 0.91.
 // Tried: e4m3 in tiles of 128 columns, which L2 does not feed: 0.86.
 #include "kernels/matmul/wgmma_pairs.cuh"
