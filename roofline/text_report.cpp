@@ -39,7 +39,7 @@ std::vector<Row> read_rows(const fs::path& path) {
   for (std::size_t i = 0; i < table.rows(); ++i) {
     const auto text = [&](std::string_view column) { return table.text(i, column); };
     const auto number = [&](std::string_view column) { return table.number(i, column); };
-    if (text("bytes_source") == "counter") continue;  // beside the model's row of the same benchmark
+    if (text("bytes_source") == "counter") continue;  // beside the model's row
     rows.push_back({text("device"), text("kernel"), text("variant"), text("dtype"), text("shape"),
                     text("temperature"), text("level"), text("bound_by"), text("peer"),
                     text("verdict"), number("threads"), number("time_s"), number("flops"),
