@@ -25,6 +25,7 @@ json per_core_cycle(const json& key) {
   for (const auto& rate : found->levels) {
     levels.push_back({{"level", rate.level},
                       {"operation", rate.operation},
+                      {"exec_unit", rate.exec_unit},
                       {"bytes", rate.bytes_per_cycle},
                       {"source", rate.source}});
   }

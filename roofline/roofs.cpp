@@ -31,9 +31,10 @@ json gpu_facts(const json& facts, const std::string& choice) {
 /// Of several threads not known where cores are of different kinds: the table has the fast one's.
 double cpu_theory(const Ceiling& c, const specs::Microarchitecture& core, bool hybrid) {
   if (hybrid && c.threads > 1) return kUnknownNumber;
-  const double per_cycle = c.resource == "compute"     ? core.flops_per_cycle(c.dtype, c.exec_unit)
-                           : c.resource == "bandwidth" ? core.bytes_per_cycle(c.level, c.operation)
-                                                       : kUnknownNumber;
+  const double per_cycle = c.resource == "compute" ? core.flops_per_cycle(c.dtype, c.exec_unit)
+                           : c.resource == "bandwidth"
+                               ? core.bytes_per_cycle(c.level, c.operation, c.exec_unit)
+                               : kUnknownNumber;
   return per_cycle * c.clock_hz * c.threads;
 }
 

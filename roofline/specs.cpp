@@ -78,8 +78,8 @@ Microarchitecture read_microarchitecture(const std::string& key, const json& ent
                               rate.at("source"), text(rate, "note")});
   }
   for (const auto& rate : entry.at("levels")) {
-    result.levels.push_back({rate.at("level"), rate.at("operation"), rate.at("bytes_per_cycle"),
-                             rate.at("source"), text(rate, "note")});
+    result.levels.push_back({rate.at("level"), rate.at("operation"), text(rate, "exec_unit"),
+                             rate.at("bytes_per_cycle"), rate.at("source"), text(rate, "note")});
   }
   return result;
 }
@@ -169,13 +169,18 @@ double Microarchitecture::flops_per_cycle(std::string_view dtype,
   return kUnknown;
 }
 
-double Microarchitecture::bytes_per_cycle(std::string_view level,
-                                          std::string_view operation) const {
-  const auto rate = [&](std::string_view of) {
+double Microarchitecture::bytes_per_cycle(std::string_view level, std::string_view operation,
+                                          std::string_view exec_unit) const {
+  const auto rate_of = [&](std::string_view of, std::string_view unit) {
     for (const auto& known : levels) {
-      if (known.level == level && known.operation == of) return known.bytes_per_cycle;
+      if (known.level == level && known.operation == of && known.exec_unit == unit)
+        return known.bytes_per_cycle;
     }
     return kUnknown;
+  };
+  const auto rate = [&](std::string_view of) {
+    const double own = rate_of(of, exec_unit);
+    return std::isnan(own) ? rate_of(of, "") : own;
   };
   if (operation == "read" || operation == "write") return rate(operation);
   const double reads = operation == "copy" ? 1 : operation == "triad" ? 2 : kUnknown;

@@ -80,6 +80,8 @@ struct ComputeRate {
 struct LevelRate {
   std::string level;      ///< L1, L2, L3
   std::string operation;  ///< read or write
+  std::string
+      exec_unit;  ///< whose registers it is for; empty for all that have no rate of their own
   double bytes_per_cycle = kUnknown;
   std::string source, note;
 };
@@ -94,7 +96,8 @@ struct Microarchitecture {
   double flops_per_cycle(std::string_view dtype, std::string_view exec_unit) const;
   /// Bytes per cycle and core for read, write, copy (1 read, 1 write) or triad (2 reads, 1 write);
   /// copy and triad at L1 only, where no write-allocate traffic muddles them. NaN if unknown.
-  double bytes_per_cycle(std::string_view level, std::string_view operation) const;
+  double bytes_per_cycle(std::string_view level, std::string_view operation,
+                         std::string_view exec_unit) const;
 };
 
 /// They throw nlohmann::json::exception for a text that is no such table.

@@ -49,8 +49,10 @@ void print_per_core_cycle(const json& rates) {
                                            text(rate.at("dtype")), text(rate.at("exec_unit"))));
   }
   for (const auto& rate : rates.at("levels")) {
-    line("per core and cycle", fmt::format("{} bytes {} {}", rate.at("bytes").get<double>(),
-                                           text(rate.at("level")), text(rate.at("operation"))));
+    const std::string unit = rate.at("exec_unit").get<std::string>();
+    line("per core and cycle",
+         fmt::format("{} bytes {} {}{}{}", rate.at("bytes").get<double>(), text(rate.at("level")),
+                     text(rate.at("operation")), unit.empty() ? "" : " ", unit));
   }
 }
 

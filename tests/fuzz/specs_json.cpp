@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     for (const auto& core : specs::parse_microarchitectures(text)) {
       core.flops_per_cycle("f32", "simd-avx2");
-      core.bytes_per_cycle("L1", "triad");
+      core.bytes_per_cycle("L1", "triad", "simd-avx2");
     }
   } catch (const nlohmann::json::exception&) {
   }

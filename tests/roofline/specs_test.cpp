@@ -142,13 +142,13 @@ TEST(Cpu, Zen3) {
   EXPECT_DOUBLE_EQ(zen3->flops_per_cycle("f32", "scalar"), 4);
   EXPECT_DOUBLE_EQ(zen3->flops_per_cycle("s8", "simd-avx2"), 64);
   EXPECT_TRUE(std::isnan(zen3->flops_per_cycle("f32", "simd-avx512")));
-  EXPECT_DOUBLE_EQ(zen3->bytes_per_cycle("L1", "read"), 64);
-  EXPECT_DOUBLE_EQ(zen3->bytes_per_cycle("L1", "write"), 32);
+  EXPECT_DOUBLE_EQ(zen3->bytes_per_cycle("L1", "read", "simd-avx2"), 64);
+  EXPECT_DOUBLE_EQ(zen3->bytes_per_cycle("L1", "write", "simd-avx2"), 32);
   // One load and one store a cycle; two loads and one store a cycle.
-  EXPECT_DOUBLE_EQ(zen3->bytes_per_cycle("L1", "copy"), 64);
-  EXPECT_DOUBLE_EQ(zen3->bytes_per_cycle("L1", "triad"), 96);
-  EXPECT_TRUE(std::isnan(zen3->bytes_per_cycle("L2", "copy")));
-  EXPECT_TRUE(std::isnan(zen3->bytes_per_cycle("DRAM", "read")));
+  EXPECT_DOUBLE_EQ(zen3->bytes_per_cycle("L1", "copy", "simd-avx2"), 64);
+  EXPECT_DOUBLE_EQ(zen3->bytes_per_cycle("L1", "triad", "simd-avx2"), 96);
+  EXPECT_TRUE(std::isnan(zen3->bytes_per_cycle("L2", "copy", "simd-avx2")));
+  EXPECT_TRUE(std::isnan(zen3->bytes_per_cycle("DRAM", "read", "simd-avx2")));
 }
 
 TEST(Cpu, APairOfVpmaddwdAndVpadddSharesIntelsPorts) {
@@ -166,10 +166,25 @@ TEST(Cpu, APairOfVpmaddwdAndVpadddSharesIntelsPorts) {
   EXPECT_DOUBLE_EQ(microarchitecture("zen4")->flops_per_cycle("s8", "simd-avx2"), 64);
 }
 
+TEST(Cpu, NarrowerRegistersHaveARateOfTheirOwn) {
+  const auto l1 = [](const char* key, const char* operation, const char* unit) {
+    return microarchitecture(key)->bytes_per_cycle("L1", operation, unit);
+  };
+  EXPECT_DOUBLE_EQ(l1("zen5", "read", "simd-avx512"), 2 * 64);
+  EXPECT_DOUBLE_EQ(l1("zen5", "read", "simd-avx2"), 2 * 32);
+  EXPECT_DOUBLE_EQ(l1("zen5", "copy", "simd-avx2"), 2 * 64);  // writes are 64 bytes in both
+  EXPECT_DOUBLE_EQ(l1("amx", "read", "simd-avx512"), 2 * 64);
+  EXPECT_DOUBLE_EQ(l1("amx", "read", "simd-avx2"), 3 * 32);
+  EXPECT_DOUBLE_EQ(l1("skylake-sp", "read", "simd-avx2"), 2 * 32);
+  EXPECT_DOUBLE_EQ(l1("skylake-sp", "write", "simd-avx2"), 32);
+  EXPECT_DOUBLE_EQ(l1("zen4", "read", "simd-avx512"), l1("zen4", "read", "simd-avx2"));
+}
+
 TEST(Cpu, UnknownStaysUnknown) {
   EXPECT_EQ(microarchitecture(""), nullptr);
   EXPECT_EQ(microarchitecture("zen9"), nullptr);
-  EXPECT_TRUE(std::isnan(microarchitecture("neoverse-n1")->bytes_per_cycle("L1", "copy")));
+  EXPECT_TRUE(
+      std::isnan(microarchitecture("neoverse-n1")->bytes_per_cycle("L1", "copy", "simd-avx2")));
 }
 
 TEST(Cpu, EveryFigureHasASource) {
