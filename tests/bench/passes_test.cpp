@@ -2,6 +2,7 @@
 #include "bench/passes.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -19,7 +20,9 @@ namespace {
 
 /// Rows of `passes` passes over two benchmarks that work and one that says why it does not.
 nlohmann::json rows_of(int passes) {
-  const auto path = std::filesystem::temp_directory_path() / "roofline_passes_test.json";
+  // Of this process: ctest runs several of this file's tests at a time.
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("roofline_passes_test_" + std::to_string(::getpid()) + ".json");
   const std::string out = "--benchmark_out=" + path.string();
   std::vector<std::string> words = {"passes_test", out, "--benchmark_min_time=0.005",
                                     "--benchmark_filter=^(a|b|wrong)"};

@@ -200,12 +200,13 @@ def main():
             rows.append(error_row(item, "out of memory (device or page-locked)"))
         elif mode != "silent":
             low = mode in ("low", "lowdies") or mode == "lowonce" and count(item) <= 1
+            slow = 100 if low else 1
             for repetition in range(int(flag("passes", "1"))):
                 made = row(item, repetition)
                 if mode == "badstart" and repetition == 0:
                     rows.append(error_row(item, "not yet"))
                     continue
-                made["real_time"] *= 100 if low else 1
+                made["real_time"] *= slow
                 if "shared:" in os.environ.get("FAKE_FAULTS", ""):
                     made["issue_per_cycle"] = 9.0
                 if mode == "shared":
