@@ -1,5 +1,5 @@
-// Times the parts of a program within its timed calls: a look at the clock, some 25 ns, at the end
-// of every stretch. A step of milliseconds has tens of them.
+// Times the parts of a program within its timed calls: a look at the clock at the end of every
+// stretch. A step of milliseconds has tens of them, of tens of nanoseconds each.
 #pragma once
 
 #include <chrono>

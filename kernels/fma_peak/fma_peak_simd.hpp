@@ -9,7 +9,8 @@ namespace {
 
 /// Twelve chains: latency x pipes is 8 to 12 on the cores in use, and with the two operands they
 /// still fit the sixteen registers of AVX2. Twice as many in the 32 of AVX-512: Zen 5 has two
-/// vdpbf16ps a cycle of six cycles each, of which twelve chains reach 0.92.
+/// vdpbf16ps a cycle of six cycles each, for which twelve chains would have to follow each other
+/// without a gap.
 template <std::size_t vector_bytes>
 inline constexpr int kChainsOf = vector_bytes == 64 ? 24 : 12;
 
