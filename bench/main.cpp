@@ -29,9 +29,11 @@ kernels::Caches caches_of(const roofline::machine::Machine& machine, int threads
   for (const auto& cache : machine.caches) {
     if (cache.level == 1) caches.l1d = cache.bytes;
     if (cache.level == 2) caches.l2 = cache.bytes / std::max(1, cache.cores_sharing);
-    const auto& reached = cache.reached_bytes;
-    const auto last = static_cast<std::size_t>(threads) - 1;
-    if (cache.level == 3) caches.l3 = last < reached.size() ? reached[last] : cache.total_bytes;
+    if (cache.level == 3) {
+      const auto& reached = cache.reached_bytes;
+      const auto last = static_cast<std::size_t>(threads) - 1;
+      caches.l3 = last < reached.size() ? reached[last] : cache.total_bytes;
+    }
   }
   if (machine.microarchitecture.starts_with("zen")) caches.maker = kernels::Maker::amd;
   return caches;

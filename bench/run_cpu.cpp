@@ -7,7 +7,6 @@
 #include <cmath>
 #include <memory>
 #include <new>
-#include <thread>
 
 #include "bench/affinity.hpp"
 #include "bench/calibrate.hpp"

@@ -169,11 +169,8 @@ class Matmul final : public Problem {
     LevelBytes out = by(working_set_);
     // Y takes turns with its copies; X and Z are the same in every call, and wait in the caches
     // for the next one where these hold all that one call touches.
-    if (slots_ > 1 && !std::isnan(out.dram) && std::isnan(by(once_).dram)) {
-      const Shape& s = r_.shape;
-      const double n = static_cast<double>(s.batch * s.n);
-      out.dram = n * (kElement.y * static_cast<double>(s.k) + kElement.scale);
-    }
+    if (slots_ > 1 && !std::isnan(out.dram) && std::isnan(by(once_).dram))
+      out.dram = matmul::cost(r_.shape, {0, kElement.y, 0, kElement.scale}).bytes;
     return out;
   }
 

@@ -114,6 +114,7 @@ TEST(MatmulTraffic, NothingBehindTheLevelThatHoldsTheSet) {
   Case cold = make("f32", "1", "1024", "1024");
   cold.keys.emplace_back("temp", "cold");
   const auto problem = operation.bind(info, cold, kCaches);
+  EXPECT_EQ(problem->traffic().dram, 4.0 * 1024 * 1024);
   EXPECT_GE(problem->working_set_bytes(), 4.0 * kCaches.l3);
 }
 
