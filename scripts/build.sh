@@ -50,6 +50,7 @@ failed() {
   [[ -t 1 ]] && printf '\r\e[K'
   echo "$1 failed; the end of $log:" >&2
   if ! grep -nE -A 8 'CMake Error|error:|FAILED|fatal' "$log" | tail -n 40 >&2; then tail -n 40 "$log" >&2; fi
+  if grep -q 'CMake did not find one' "$log"; then echo 'What is missing, scripts/setup.sh installs.' >&2; fi
   exit 2
 }
 
