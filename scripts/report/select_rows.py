@@ -5,7 +5,7 @@ from dataclasses import dataclass
 # From the core outwards.
 LEVELS = ("L1", "L2", "L3", "L4", "DRAM", "HBM")
 # What the variants that are libraries begin with; shown as hollow marks.
-LIBRARIES = ("openblas", "blis", "onednn", "mkl", "aocl", "cub", "cudnn", "cutlass")
+LIBRARIES = ("openblas", "blis", "onednn", "mkl", "aocl", "cub", "cudnn", "cutlass", "torch")
 REFUSED = ("above-roof", "impossible")
 
 

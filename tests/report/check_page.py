@@ -327,6 +327,23 @@ class Page(unittest.TestCase):
         part = next(r for r in self.table() if r["kernel"] == "decode_mlp")
         self.assertEqual(float(part["share"]), 0.25)  # 5 ms of the decode step's 20 ms
 
+    def test_counters_rows_do_not_count_twice(self):
+        """What counters counted of a benchmark is shown, and is no second benchmark."""
+        rows = [r for r in self.table() if r["variant"] == "avx2_packed" and r["calls"]]
+        self.assertEqual({(r["bytes_source"], r["rank"], r["share"]) for r in rows},
+                         {("model", "1", "1"), ("counter", "", "1")})  # fmt: skip
+        self.assertEqual(
+            self.js("return [ladderChoices, ratioChoices, batchChoices, decodeChoices].map((choices) =>"
+                    "  choices(runs[0]).flatMap(({rows}) => rows).filter((b) => b.counted).length)"),
+            [0, 0, 0, 0],
+        )  # fmt: skip
+        self.assertGreater(self.js("return benchmarks.filter((b) => b.counted).length"), 0)
+        self.assertEqual(
+            self.js("for (const b of benchmarks) if (b.counted) b.rate = 1e30;"
+                    "return runs[0].ceilings.filter((c) => bestOn(runs[0], c)?.rate === 1e30).length"),
+            0,
+        )  # fmt: skip
+
     def test_points_equal_the_pictures(self):
         expected = self.drawn(self.rows)
         self.assertGreater(len(expected), 50)
@@ -555,6 +572,18 @@ class Page(unittest.TestCase):
             self.js("return state.selected"),
         )
 
+    def test_arrows_walk_through_all_levels(self):
+        """A benchmark with points at several levels does not hold them up."""
+        self.js("change({level: 'all'})")
+        met = self.js(
+            "const met = new Set(), [panel] = panels;"
+            "for (const _ of panel.shown) {"
+            "  panel.walk({key: 'ArrowRight', preventDefault() {}}); met.add(state.selected); }"
+            "return [met.size, new Set(panel.shown.map(({b}) => b.id)).size, panel.shown.length]"
+        )
+        self.assertEqual(met[0], met[1])
+        self.assertGreater(met[2], met[1])
+
     def test_sort(self):
         for order, sign in (("descending", -1), ("ascending", 1)):
             self.click("#table th[data-column=rate] button")
@@ -577,6 +606,9 @@ class Page(unittest.TestCase):
             (selected, rows, points),
         )
         self.assertEqual(self.find("#select-level").get_attribute("value"), "L2")
+        open_page(self.browser, self.page, "#colour=none-of-them&level=L2")
+        self.assertEqual(self.find("#select-colour").get_attribute("value"), "kernel")
+        self.assertTrue(self.points())
 
     # -- taking away --
 
@@ -706,6 +738,10 @@ class Page(unittest.TestCase):
         self.assertEqual(sorted(self.js(times)), [20, 40])
         options[1].click()
         until(lambda: self.js(times) == [5], "the parts of a program")
+        self.assertEqual(
+            self.js("return [222 * 0.2, 3 * 0.2].map((v) => TRACES.temperature_c[1](v))"),
+            ["44.4 °C", "0.6 °C"],
+        )  # fmt: skip
 
     def test_batch_curve(self):
         """f32, D = F = 4096 on the fixture's 430.56e9 FLOP/s and 45.6e9 B/s, worked out by hand:
@@ -968,6 +1004,67 @@ class Others(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         self.assertIn("bench.tar.xz", done.stderr)
 
+    def test_parts_of_own_programs(self):
+        """Each under its own: one called with an argument, one on several threads."""
+        rows = read(self.folder / "roofline.csv")
+        first = next(r for r in rows if (r["variant"], r["dtype"], r["threads"]) == ("avx2_packed", "f32", "4"))
+        own = {**first, "scope": "program", "kernel": "step", "variant": "", "temperature": ""}
+        programs = [("step/B:1/threads:4", {"shape": "B:1"}), ("step/threads:4", {"shape": ""}),
+                    ("step", {"shape": "", "threads": "1"}), ("step/B:1", {"shape": "B:1", "threads": "1"})]  # fmt: skip
+        for name, keys in programs:
+            rows += [
+                {**own, **keys},
+                {**own, **keys, "scope": "operation", "kernel": f"part of {name}", "shape": "", "parent": name},
+            ]  # fmt: skip
+        write(self.folder / "roofline.csv", rows)
+        self.open()
+        parts = self.js("return benchmarks.filter((b) => b.parent).map((b) =>"
+                        "  [b.kernel, b.whole?.kernel, b.whole?.shape, b.whole?.threads])")  # fmt: skip
+        self.assertEqual(sorted(parts), sorted(
+            [f"part of {name}", "step", keys["shape"], int(keys.get("threads", 4))]
+            for name, keys in programs))  # fmt: skip
+
+    def test_no_arithmetic(self):
+        """A copy has its share of the roof in the table, and no place on a logarithmic axis."""
+        rows = read(self.folder / "roofline.csv")
+        first = next(r for r in rows if (r["variant"], r["dtype"], r["threads"], r["level"]) ==
+                     ("avx2_packed", "f32", "4", "DRAM"))  # fmt: skip
+        copy = {**first, "kernel": "copy", "variant": "", "shape": "1024", "flops": "0", "intensity": "0",
+                "achieved_flops_per_s": "0", "achieved_bytes_per_s": "2e10", "bound_by": "DRAM",
+                "roof_flops_per_s": "0", "roof": "bandwidth/DRAM/read/simd-avx2/threads:4",
+                "fraction_of_roof": "0.4"}  # fmt: skip
+        write(self.folder / "roofline.csv", [*rows, copy])
+        self.open()
+        self.js("change({kernel: new Set(['copy'])})")
+        cell = "return document.querySelector(`#table td[data-column=${arguments[0]}]`).dataset.value"
+        self.assertEqual(self.js(cell, "fraction_of_roof"), "0.4")
+        self.assertAlmostEqual(float(self.js(cell, "of_bandwidth")), 0.4)
+        for level in ("bound", "all", "DRAM"):
+            self.js("change({level: arguments[0]})", level)
+            self.assertEqual(self.js("return panels[0].shown.length"), 0)
+        self.assertIn("none but 0", self.js("return document.getElementById('roofline-notes').textContent"))
+
+    def test_libraries_are_hollow(self):
+        """PyTorch's rows are a library's: no kernel of this suite is left out where it is faster."""
+        rows = read(self.folder / "roofline.csv")
+        ours = [r for r in rows if (r["kernel"], r["variant"], r["dtype"], r["threads"]) ==
+                ("matmul", "avx2_packed", "f32", "4")]  # fmt: skip
+        for row in ours:
+            row.update(peer="PyTorch 2.9.0", peer_ratio="0.8")
+        write(self.folder / "roofline.csv",
+              rows + [{**r, "variant": "torch", "time_s": "1e-9", "peer": "", "peer_ratio": ""} for r in ours])
+        self.open()
+        self.assertEqual(self.js("return unique(ratioChoices(runs[0])[0].rows.map((b) => b.peer))"),
+                         ["PyTorch 2.9.0"])  # fmt: skip
+        self.assertTrue(self.js("return benchmarks.filter((b) => b.variant === 'torch').every((b) => b.library)"))
+
+    def test_any_threads_without_ceilings(self):
+        (self.folder / "ceilings.csv").unlink()
+        self.open()
+        self.js("change({threads: 'all'})")
+        self.assertGreater(self.js("return panels[0].shown.length"), 10)
+        self.assertGreater(self.js("return tableView.rows.length"), 10)
+
     def test_missing_parts_leave_a_note(self):
         for gone, said in (
             ("sweep", "no sweep.csv"),
@@ -1070,6 +1167,10 @@ class Others(unittest.TestCase):
         self.open()
         self.assertEqual(self.js("return panels.map((p) => p.plot.title.text.split(' · ')[1])"),
                          ["cpu", "gpu: Example GPU"])  # fmt: skip
+        # Each device's own clock behind its name.
+        words = self.js("for (const c of runs[0].ceilings) c.clock_hz = c.device === 'gpu' ? 1.98e9 : 3.4e9;"
+                        "return machineLine(runs[0]).textContent.split(' · ')")  # fmt: skip
+        self.assertEqual(words[:4], ["Example 9000", "3.40 GHz observed", "Example GPU", "1.98 GHz observed"])
         self.js("change({threads: '1'})")
         self.assertGreater(self.js("return panels[1].roofs.measured.data.y1.length"), 1)
         for name in ("ceilings", "roofline", "sweep"):
@@ -1078,7 +1179,7 @@ class Others(unittest.TestCase):
                 rows = [{**r, "machine": "example-gpu", "device": "gpu"} for r in rows]
             write(self.folder / f"{name}.csv", [r for r in rows if r["device"] == "gpu"])
         text = self.open()
-        self.assertIn("Example GPU · Example 9000", text)
+        self.assertLess(text.index("Example GPU"), text.index("Example 9000"))
         self.assertEqual(self.js("return benchmarks.filter((b) => b.threads != null).length"), 0)
         self.assertNotIn("1 thread", text)
         self.assertNotIn("1 thread", self.js("return ladderChoices(runs[0]).map((c) => c.words).join()"))

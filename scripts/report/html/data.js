@@ -46,11 +46,14 @@ function quietBeforeLived(ceilings) {
   });
 }
 
+// Logarithmic axes have no place for 0.
+const isPlaced = (row) => Boolean(row.intensity && row.achieved_flops_per_s);
+
 // The row of the level that bounds; where arithmetic does, of the outermost.
 function boundingRow(rows) {
-  const placed = rows.filter((row) => row.intensity && row.achieved_flops_per_s);
+  const placed = rows.filter(isPlaced);
   const roof = (row) => row.roof_flops_per_s ?? Infinity;
-  return placed.find((row) => row.level === row.bound_by) ??
+  return rows.find((row) => row.level && row.level === row.bound_by) ??
       placed.sort((a, b) => roof(a) - roof(b) || levelOrder(b.level) - levelOrder(a.level))[0] ??
       null;
 }
@@ -69,7 +72,9 @@ function limits(row) {
   if (row.roof.startsWith("compute/")) {
     return {peak: row.roof_flops_per_s, bandwidth: row.roof_flops_per_s / row.ridge_intensity};
   }
-  const bandwidth = row.roof_flops_per_s / row.intensity;
+  // Without arithmetic the roof is 0 FLOP/s, and a share of it one of bytes.
+  const bandwidth = row.intensity ? row.roof_flops_per_s / row.intensity :
+                                    shareOf(row.achieved_bytes_per_s, row.fraction_of_roof);
   return {peak: bandwidth * row.ridge_intensity, bandwidth};
 }
 
@@ -85,13 +90,15 @@ function benchmarkName(row) {
 // A GPU's work is not done by threads of the CPU, of which one waits for it.
 const threadsOf = (row) => (row.device === "gpu" ? null : row.threads);
 
-// A user's own name holds neither dtype nor, on one thread, their number.
-function callsOf(run, row) {
+// What a row may be called: a user's own name holds neither dtype nor, on one thread, their number.
+function namesOf(row) {
   const own = [row.kernel, row.shape].filter(Boolean).join("/");
   const stems = [own, `${own}/temp:${row.temperature}`];
-  const names =
-      [benchmarkName(row), ...stems.flatMap((stem) => [`${stem}/threads:${row.threads}`, stem])];
-  const known = names.find((name) => Object.hasOwn(run.calls, name));
+  return [benchmarkName(row), ...stems.flatMap((stem) => [`${stem}/threads:${row.threads}`, stem])];
+}
+
+function callsOf(run, row) {
+  const known = namesOf(row).find((name) => Object.hasOwn(run.calls, name));
   return known === undefined ? [null, null] : run.calls[known];
 }
 
@@ -137,6 +144,8 @@ function makeBenchmark(run, rows) {
     flops: first.flops,
     rate: first.achieved_flops_per_s,
     bytes_source: first.bytes_source,
+    // What counters counted of a benchmark that is there by the model as well.
+    counted: first.bytes_source === "counter",
     bound_by: first.bound_by,
     t_lower_s: first.t_lower_s,
     peer: first.peer,
@@ -173,10 +182,9 @@ function makeRun(embedded, index) {
       [...groupBy(rows, (row) => JSON.stringify(BENCHMARK_KEYS.map((k) => row[k]))).values()].map(
           (group) => makeBenchmark(run, group));
   for (const part of run.benchmarks.filter((b) => b.parent)) {
-    // A user's own program is called by its kernel alone.
     part.whole = run.benchmarks.find(
-        (b) => b.scope === "program" && b.device === part.device &&
-            [b.kernel, benchmarkName(b.rows[0])].includes(part.parent));
+        (b) => b.scope === "program" && b.device === part.device && b.threads === part.threads &&
+            namesOf(b.rows[0]).includes(part.parent));
   }
   run.machineOf = new Map(
       [...run.sweep, ...rows, ...run.ceilings].map(({device, machine}) => [device, machine]));

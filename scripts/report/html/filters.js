@@ -110,13 +110,7 @@ function buildFilters() {
                                    ],
                                    {isolate: ""})] :
                                []),
-      select(
-          "colour", "Colour",
-          [
-            ["kernel", "kernel and device"], ["dtype", "dtype"], ["bound", "bound by"],
-            ["variant", "variant"]
-          ]),
-      searchField(), clear);
+      select("colour", "Colour", Object.entries(COLOURINGS)), searchField(), clear);
   // One drop-down at a time, closed by a click elsewhere or Escape.
   const open = () => document.querySelectorAll("details.choice[open]");
   document.addEventListener("click", (event) => {

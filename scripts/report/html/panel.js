@@ -191,10 +191,12 @@ class Panel {
     const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
     if (!step || !this.shown.length) return;
     event.preventDefault();
-    const order =
+    const sorted =
         [...this.shown].sort((a, b) => a.row.intensity - b.row.intensity || a.b.rate - b.b.rate);
-    const at = order.findIndex(({b}) => b.id === state.selected);
-    change({selected: order[at < 0 ? 0 : (at + step + order.length) % order.length].b.id});
+    // A benchmark with points at several levels is met once.
+    const order = unique(sorted.map(({b}) => b.id));
+    const at = order.indexOf(state.selected);
+    change({selected: order[at < 0 ? 0 : (at + step + order.length) % order.length]});
   }
 
   update(visible) {
@@ -265,9 +267,10 @@ class Panel {
   threadCounts() {
     if (state.threads === "cores") return [this.run.cores.get(this.device)];
     if (state.threads !== "all") return [Number(state.threads)];
-    return unique(
-        this.run.ceilings.filter((c) => c.device === this.device && c.resource !== "latency")
-            .map((c) => c.threads));
+    const measured =
+        unique(this.run.ceilings.filter((c) => c.device === this.device && c.resource !== "latency")
+                   .map((c) => c.threads));
+    return measured.length ? measured : [null];
   }
 
   drawRoofs(binding) {
@@ -403,7 +406,7 @@ class Panel {
       refused &&
           `${refused} not drawn, faster than their own roof: an error of a ceiling or of the byte count. The table marks them.`,
       unplaced &&
-          `${unplaced} not drawn: no intensity or rate is known${
+          `${unplaced} not drawn: no intensity or rate, or none but 0, is known${
               state.level === "bound" ? "" : " at this level"}.`,
       onFewer.length &&
           `Measured on fewer than the ${threads} threads of the roofs: ${

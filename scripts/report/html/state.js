@@ -13,6 +13,13 @@ const CHOICES = {
   bound: {label: "Bound by", value: (b) => b.bound_by || "(unknown)"},
   source: {label: "Bytes from", value: (b) => b.bytes_source || "(unknown)"},
 };
+// What marks may be coloured by, and how the drop-down calls it.
+const COLOURINGS = {
+  kernel: "kernel and device",
+  dtype: "dtype",
+  bound: "bound by",
+  variant: "variant"
+};
 const TEXTS = {
   threads: "cores",
   level: "bound",
@@ -32,6 +39,7 @@ function readAddress() {
   const address = new URLSearchParams(location.hash.slice(1));
   for (const key of Object.keys(CHOICES)) state[key] = new Set(address.getAll(key));
   for (const [key, usual] of Object.entries(TEXTS)) state[key] = address.get(key) ?? usual;
+  if (!Object.hasOwn(COLOURINGS, state.colour)) state.colour = TEXTS.colour;
 }
 
 function writeAddress() {
@@ -71,10 +79,10 @@ function matches(b) {
 // The rows whose points are drawn for a benchmark: that of the bounding level, all, or of one
 // level.
 function pointRows(b) {
-  if (state.level === "bound") return b.bound ? [b.bound] : [];
-  return b.rows.filter(
-      (row) => row.intensity && row.achieved_flops_per_s &&
-          (state.level === "all" || row.level === state.level));
+  const rows = state.level === "bound" ? [b.bound ?? {}] : b.rows;
+  return rows.filter(
+      (row) =>
+          isPlaced(row) && (["bound", "all"].includes(state.level) || row.level === state.level));
 }
 
 readAddress();

@@ -3,7 +3,9 @@
 
 // level -> row of a benchmark
 const rowAt = (b, level) => b.rows.find((r) => r.level === level);
-const timed = benchmarks.reduce((sum, b) => sum + (b.total_time ?? 0), 0);
+// What ran, once each: counters' rows repeat the model's.
+const ran = benchmarks.filter((b) => !b.counted);
+const timed = ran.reduce((sum, b) => sum + (b.total_time ?? 0), 0);
 
 // head, what it means, value (a number in base units, or a text), how a number is written.
 function column(key, head, meaning, value, words) {
@@ -11,7 +13,7 @@ function column(key, head, meaning, value, words) {
 }
 
 const COLUMNS = [
-  column("rank", "rank", "by time in all calls", (b) => b.rank, String),
+  column("rank", "rank", "by time in all calls", (b) => b.rank ?? null, String),
   ...(runs.length > 1 ? [column("run", "run", "results folder", (b) => b.run.label)] : []),
   ...(DEVICES.length > 1 ? [column("device", "device", "cpu or gpu", (b) => b.device)] : []),
   column("kernel", "category", "the operation", (b) => b.kernel),
@@ -91,8 +93,8 @@ const COLUMNS = [
       (b) => b.refused || (b.bound ?? b.rows[0]).verdict),
 ];
 
-[...benchmarks]
-    .sort((a, b) => (b.total_time ?? b.time_s ?? 0) - (a.total_time ?? a.time_s ?? 0))
+ran.filter((b) => b.total_time != null)
+    .sort((a, b) => b.total_time - a.total_time)
     .forEach((b, i) => {
       b.rank = i + 1;
     });

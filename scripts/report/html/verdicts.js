@@ -20,13 +20,17 @@ function gpuWords(machine) {
 }
 
 function machineLine(run) {
+  const clockWords = (device) => {
+    const clock = largest(run.ceilings.filter((c) => c.device === device).map((c) => c.clock_hz));
+    return clock ? [`${quantity(clock, "Hz")} observed`] : [];
+  };
+  const known = run.machine ? {cpu: cpuWords(run.machine), gpu: gpuWords(run.machine)} : {};
   // What was measured comes first: of a GPU alone, before its host.
-  const on = run.devices.length === 1 && run.devices[0] === "gpu" ? "gpu" : "cpu";
-  const parts = run.machine ? [cpuWords(run.machine), gpuWords(run.machine)] : [];
-  const words = (on === "gpu" ? parts.reverse() : parts).flat().map(String);
-  if (!words.length) words.push(run.name);
-  const clock = largest(run.ceilings.filter((c) => c.device === on).map((c) => c.clock_hz));
-  if (clock) words.push(`${quantity(clock, "Hz")} observed`);
+  const alone = run.devices.length === 1 && run.devices[0] === "gpu";
+  const words = (alone ? ["gpu", "cpu"] : ["cpu", "gpu"])
+                    .flatMap((device) => [...(known[device] ?? []), ...clockWords(device)])
+                    .map(String);
+  if (!run.machine) words.unshift(run.name);
   if (runs.length > 1)
     words.push(run.folder);
   else if (run.date)
@@ -42,7 +46,7 @@ function machineLine(run) {
 // The fastest benchmark on a ceiling: on a dtype and unit by FLOP/s, on a level by bytes/s there.
 function bestOn(run, ceiling) {
   const ours = run.benchmarks.filter(
-      (b) => b.device === ceiling.device && !b.refused &&
+      (b) => b.device === ceiling.device && !b.refused && !b.counted &&
           (b.threads == null || ceiling.threads == null || b.threads === ceiling.threads));
   let best = null;
   for (const b of ours) {

@@ -2,10 +2,11 @@
 // Whole programs, such as a decode step, and their parts: predicted against measured.
 
 function decodeChoices(run) {
-  const programs = run.benchmarks.filter((b) => b.scope === "program" && b.time_s && b.t_lower_s);
+  const programs =
+      run.benchmarks.filter((b) => b.scope === "program" && b.time_s && b.t_lower_s && !b.counted);
   if (!programs.length) return [];
   const partsOf = (program) =>
-      run.benchmarks.filter((b) => b.whole === program && b.time_s && b.t_lower_s);
+      run.benchmarks.filter((b) => b.whole === program && b.time_s && b.t_lower_s && !b.counted);
   return [
     {
       words: "whole programs",

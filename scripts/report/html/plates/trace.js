@@ -5,7 +5,7 @@ const TRACES = {
   clock_hz: ["core clock", (v) => quantity(v, "Hz")],
   memory_clock_hz: ["memory clock", (v) => quantity(v, "Hz")],
   power_w: ["power", (v) => quantity(v, "W")],
-  temperature_c: ["temperature", (v) => `${v} °C`],
+  temperature_c: ["temperature", (v) => `${plainTick(v)} °C`],
   load: ["load: runnable tasks", plainNumber],
   steal: ["steal: CPU time taken by the hypervisor", percent]
 };
@@ -32,7 +32,7 @@ function drawTrace({rows, key}) {
     x: {
       type: "linear",
       range: new Range1d({start: Math.min(...x), end: Math.max(...x) + 0.01}),
-      tick: (v) => `${v} s`,
+      tick: (v) => `${plainTick(v)} s`,
       label: "since the run began"
     },
     y: {
