@@ -133,10 +133,11 @@ predict::Hardware hardware_of(const PredictOptions& options) {
 }
 
 predict::Roofs roofs_of(const PredictOptions& options, const predict::Hardware& hardware,
-                        const std::string& natural, bool vector_unit) {
+                        const std::string& x, const std::string& y, bool vector_unit) {
   const bool chosen = !options.compute.empty();
   return predict::roofs(hardware,
-                        {.dtype = chosen ? options.compute : natural,
+                        {.dtype = chosen ? options.compute : wider_dtype(x, y),
+                         .mixed = x == y ? "" : x + "x" + y,
                          .dtype_chosen = chosen,
                          .exec_unit = options.exec_unit,
                          .vector_unit = vector_unit},

@@ -43,9 +43,10 @@ std::int64_t size_of(const char* flag, std::string_view text);
 /// Throws BadInput if nothing says what to predict for.
 predict::Hardware hardware_of(const PredictOptions& options);
 
-/// `natural` is the dtype that the work computes in unless --compute names another.
+/// Of work on operands of these types: computed in the wider one, or as they are, unless --compute
+/// names a type.
 predict::Roofs roofs_of(const PredictOptions& options, const predict::Hardware& hardware,
-                        const std::string& natural, bool vector_unit = false);
+                        const std::string& x, const std::string& y, bool vector_unit = false);
 
 /// Label and value, aligned.
 void print_line(std::string_view label, const std::string& value);

@@ -101,7 +101,7 @@ void add_matmul(CLI::App& predict, int& exit_code) {
     o->work.element = {element_bytes(o->x), element_bytes(o->y), element_bytes(o->out)};
     if (!o->tile.empty()) o->work.tile = tile_of(o->tile);
     const auto hardware = hardware_of(*o);
-    const auto roofs = roofs_of(*o, hardware, wider_dtype(o->x, o->y));
+    const auto roofs = roofs_of(*o, hardware, o->x, o->y);
     const std::string what =
         fmt::format("{} X[{},{}] x {} Y[{}{},{}] -> {}{}", o->x, o->work.b, o->work.d, o->y,
                     o->work.batched ? fmt::format("{},", o->work.b) : "", o->work.d, o->work.f,
@@ -125,7 +125,7 @@ void add_dot(CLI::App& predict, int& exit_code) {
   add_json_flag(*form, *o);
   form->callback([o, &exit_code] {
     const auto hardware = hardware_of(*o);
-    const auto roofs = roofs_of(*o, hardware, o->dtype, true);
+    const auto roofs = roofs_of(*o, hardware, o->dtype, o->dtype, true);
     print(*o, fmt::format("{} dot product of {} elements", o->dtype, o->n), hardware, roofs,
           finite(predict::predict_dot(o->n, element_bytes(o->dtype), roofs, o->given)));
     exit_code = 0;
@@ -156,7 +156,8 @@ void add_attention(CLI::App& predict, int& exit_code) {
     o->work.kv_bytes = element_bytes(o->kv);
     o->work.query_output_bytes = element_bytes(o->query);
     const auto hardware = hardware_of(*o);
-    const auto roofs = roofs_of(*o, hardware, wider_dtype(o->query, o->kv));
+    const std::string widest = wider_dtype(o->query, o->kv);
+    const auto roofs = roofs_of(*o, hardware, widest, widest);
     const std::string what = fmt::format(
         "decode attention, batch {}, context {}, {} heads over {} of {}, {} cache", o->work.batch,
         o->work.context, o->work.heads, o->work.kv_heads, o->work.head_dim, o->kv);

@@ -47,6 +47,7 @@ OrderedJson as_json(const Options& o, const predict::ServePrediction& p) {
   out["prefill_per_generate_server"] = json_number(p.prefill_per_generate_server);
   out["model_parallel_limit"] = json_number(p.model_parallel_limit);
   out["model_parallel_limit_memory_bound"] = json_number(p.model_parallel_limit_memory_bound);
+  out["link_bound"] = p.link_bound ? OrderedJson(*p.link_bound) : OrderedJson(nullptr);
   out["flops_per_dollar"] = json_number(p.flops_per_dollar);
   out["dollars_per_million_tokens"] = json_number(p.dollars_per_million_tokens);
   return out;
@@ -92,9 +93,7 @@ void print_limit(const Options& o, const predict::ServePrediction& p) {
       "model parallelism",
       fmt::format("link-bound beyond {:.0f} chips at this batch, {:.0f} once compute-bound{}",
                   std::floor(limit), std::floor(p.model_parallel_limit),
-                  static_cast<double>(o.serving.chips) > limit
-                      ? ": this step is slower than predicted here"
-                      : ""));
+                  p.link_bound == true ? ": this step is slower than predicted here" : ""));
 }
 
 void print(const Options& o, const predict::Hardware& hardware, const predict::ServePrediction& p) {
@@ -141,8 +140,9 @@ std::string nothing_words(const Options& o) {
     wish += fmt::format("{} step within {}", wish.empty() ? "" : " and",
                         with_prefix(o.latency_limit, "s"));
   }
-  return fmt::format("No slice of up to {} chips can{} at context {}.", o.max_chips, wish,
-                     o.serving.context);
+  const bool links = !std::isnan(o.serving.link_axis);
+  return fmt::format("No slice of up to {} chips can{} at context {}{}.", o.max_chips, wish,
+                     o.serving.context, links ? " before its links bound it" : "");
 }
 
 /// Puts what is found into `o.serving`; false if there is nothing.
@@ -207,7 +207,7 @@ predict::Hardware complete(ServingOptions& o) {
   const predict::Hardware hardware = hardware_of(o);
   if (std::isnan(s.memory_bytes)) s.memory_bytes = hardware.memory_bytes;
   // Activations are bf16, or as the weights where those are wider; narrower weights are widened.
-  s.roofs = roofs_of(o, hardware, wider_dtype(o.weights, "bf16"));
+  s.roofs = roofs_of(o, hardware, wider_dtype(o.weights, "bf16"), o.weights);
   return hardware;
 }
 
@@ -229,7 +229,7 @@ void add_predict_serve(CLI::App& predict, int& exit_code) {
   add_size(*form, "--axes", o->serving.axes, "Axes of the slice that a layer is split over (1)");
   auto* limit = add_duration(*form, "--latency-limit", o->latency_limit,
                              "Find chips and batch with the highest throughput per chip whose "
-                             "step takes no longer, as 15ms");
+                             "step takes no longer, as 15ms, and is not link-bound");
   auto* target = add_amount(*form, "--target-throughput", o->target,
                             "Find the fewest chips that generate so many tokens/s");
   add_size(*form, "--max-chips", o->max_chips, "Largest slice of the search (256)");

@@ -26,6 +26,11 @@ void print(const Options& o, const predict::Hardware& hardware, const predict::R
         {"t_math_s", json_number(p.t_math_s)},
         {"t_memory_s", json_number(p.t_memory_s)},
         {"t_comms_s", json_number(p.t_comms_s)},
+        {"t_lower_s", json_number(p.t_lower_s)},
+        {"t_upper_s", json_number(p.t_upper_s)},
+        {"flops", json_number(p.flops)},
+        {"memory_bytes", json_number(p.memory_bytes)},
+        {"link_bytes", json_number(p.link_bytes)},
         {"bound", p.bound},
         {"critical_size", json_number(p.critical_size)},
         {"critical_dimension",
@@ -89,7 +94,7 @@ void add_predict_sharded(CLI::App& predict, int& exit_code) {
       throw BadInput(fmt::format("no one-way bandwidth of a link is known{}: give --link-bandwidth",
                                  hardware.name.empty() ? "" : " of " + hardware.name));
     }
-    const auto roofs = roofs_of(*o, hardware, o->dtype);
+    const auto roofs = roofs_of(*o, hardware, o->dtype, o->dtype);
     const auto p = predict::predict(o->work, roofs, o->link, o->given);
     if (!std::isfinite(p.t_upper_s)) {
       throw BadInput("the shape or --params is out of range: the time is not a finite number");

@@ -16,6 +16,8 @@ namespace {
 
 /// Rows are kept in memory and drawn.
 constexpr std::int64_t kMostRows = 100000;
+/// Of a sweep over powers of two.
+constexpr std::int64_t kMostBatch = 1000000000;
 
 CLI::Option* add_out(CLI::App& form, std::string& out) {
   return form
@@ -89,7 +91,7 @@ void add_batch(CLI::App& sweep, int& exit_code) {
     sweep.hardware = hardware.name;
     sweep.dtype = o->x == o->y ? o->x : o->x + "x" + o->y;
     sweep.most = o->most;
-    sweep.roofs = roofs_of(*o, hardware, wider_dtype(o->x, o->y));
+    sweep.roofs = roofs_of(*o, hardware, o->x, o->y);
     sweep.given = o->given;
     sweep.shapes = shapes_of("--sizes", o->sizes);
     for (predict::Matmul& shape : sweep.shapes) {
@@ -128,7 +130,9 @@ void add_serve(CLI::App& sweep, int& exit_code) {
       sweep.contexts.push_back(size_of("--contexts", part));
     }
     sweep.most = o->most;
-    check_rows(sweep.most, sweep.contexts.size());
+    if (sweep.most > kMostBatch) {
+      throw BadInput(fmt::format("--max-batch {}: no sweep goes beyond {}", o->most, kMostBatch));
+    }
     finish("serve", predict::table(sweep), o->out);
     exit_code = 0;
   });

@@ -83,12 +83,16 @@ const Ceiling* peak_of(const Hardware& hardware, const ComputeChoice& choice,
   });
 }
 
+/// Of one type the narrowest that there is, or of the two operands as they are: the higher.
 const Ceiling* find_peak(const Hardware& hardware, const ComputeChoice& choice, bool vector_only) {
-  for (std::string dtype = choice.dtype; !dtype.empty(); dtype = next_wider(dtype)) {
-    if (const Ceiling* found = peak_of(hardware, choice, dtype, vector_only)) return found;
-    if (choice.dtype_chosen) break;
+  if (choice.dtype_chosen) return peak_of(hardware, choice, choice.dtype, vector_only);
+  const Ceiling* found = nullptr;
+  for (std::string dtype = choice.dtype; !found && !dtype.empty(); dtype = next_wider(dtype)) {
+    found = peak_of(hardware, choice, dtype, vector_only);
   }
-  return nullptr;
+  if (choice.mixed.empty()) return found;
+  const Ceiling* mixed = peak_of(hardware, choice, choice.mixed, vector_only);
+  return !found || (mixed && mixed->value() > found->value()) ? mixed : found;
 }
 
 void note_doubt(const Ceiling& ceiling, std::vector<std::string>& notes) {
@@ -114,12 +118,14 @@ void take_peak(const Hardware& hardware, const ComputeChoice& choice, Roofs& out
   if (!found) {
     const std::string unit =
         choice.exec_unit.empty() ? "" : fmt::format(" on unit '{}'", choice.exec_unit);
-    throw BadInput(fmt::format("{} has no {} peak{}; it has {} on {} (or give --peak)",
-                               hardware.name, choice.dtype, unit,
-                               fmt::join(distinct(hardware, &Ceiling::dtype), ", "),
-                               fmt::join(distinct(hardware, &Ceiling::exec_unit), ", ")));
+    const auto dtypes = distinct(hardware, &Ceiling::dtype);
+    const std::string others =
+        dtypes.empty() ? ": none of any type is known (give --peak)"
+                       : fmt::format("; it has {} on {} (or give --peak)", fmt::join(dtypes, ", "),
+                                     fmt::join(distinct(hardware, &Ceiling::exec_unit), ", "));
+    throw BadInput(fmt::format("{} has no {} peak{}{}", hardware.name, choice.dtype, unit, others));
   }
-  if (found->dtype != choice.dtype) {
+  if (found->dtype != choice.dtype && found->dtype != choice.mixed) {
     out.notes.push_back(fmt::format("no {} peak: computed in {}", choice.dtype, found->dtype));
   }
   note_doubt(*found, out.notes);
@@ -186,7 +192,11 @@ Roofs roofs(const Hardware& hardware, const ComputeChoice& choice, double peak, 
   for (const Ceiling& c : hardware.ceilings) {
     if (is_main_memory(c) && (!memory || c.value() > memory->value())) memory = &c;
   }
-  if (memory) out.level = memory->level;
+  if (memory) {
+    out.level = memory->level;
+  } else if (hardware.device == "cpu") {
+    out.level = "DRAM";
+  }
   out.bandwidth = bandwidth;
   if (std::isnan(bandwidth)) {
     if (!memory) {

@@ -38,6 +38,7 @@ Hardware machine_hardware(const std::filesystem::path& path, std::string_view de
 /// Which compute peak the work runs at.
 struct ComputeChoice {
   std::string dtype;          ///< that the arithmetic is done in
+  std::string mixed;          ///< operands of two types as they are, bf16xs8; empty: of one
   bool dtype_chosen = false;  ///< by the user: no wider type serves in its place
   std::string exec_unit;      ///< empty: the fastest
   bool vector_unit = false;   ///< work that matrix units cannot do

@@ -56,11 +56,14 @@ std::optional<Serving> best_within(const Serving& base, double latency_limit_s,
   Serving at = base;
   for (at.chips = 1; at.chips <= most_chips; at.chips *= 2) {
     at.batch = 1;
-    // The step grows with the batch, and throughput does until arithmetic bounds the MLP; from
-    // there on a larger batch only waits longer.
+    // The step grows with the batch, as what crosses the links does, and throughput does until
+    // arithmetic bounds the MLP; from there on a larger batch only waits longer.
     const std::int64_t within =
         first_batch(largest_batch(at),
-                    [&](std::int64_t b) { return with_batch(at, b).t_step_s > latency_limit_s; }) -
+                    [&](std::int64_t b) {
+                      const ServePrediction p = with_batch(at, b);
+                      return p.t_step_s > latency_limit_s || p.link_bound == true;
+                    }) -
         1;
     if (within < 1) continue;
     const double useful = std::ceil(predict(at).critical_batch);
@@ -85,7 +88,9 @@ std::optional<Serving> fewest_chips(const Serving& base, double tokens_per_s,
         most, [&](std::int64_t b) { return with_batch(at, b).tokens_per_s >= tokens_per_s; });
     if (enough > most) continue;
     at.batch = enough;
-    if (predict(at).t_step_s > latency_limit_s) continue;  // false where there is no limit (NaN)
+    const ServePrediction p = predict(at);
+    if (p.link_bound == true) continue;
+    if (p.t_step_s > latency_limit_s) continue;  // false where there is no limit (NaN)
     return at;
   }
   return std::nullopt;

@@ -70,6 +70,20 @@ void predict_step(const Serving& s, ServePrediction& out) {
   out.tokens_per_s_per_chip = out.tokens_per_s / n;
 }
 
+/// Of a layer's product on Y chips: activations a B D / W_link against 2 B D F / (Y C), and against
+/// weights e D F / (Y W).
+void predict_link(const Serving& s, ServePrediction& out) {
+  if (std::isnan(s.link_axis)) return;
+  const double activation_bytes = std::max(2.0, s.weight_bytes);
+  const double links = static_cast<double>(s.axes) * s.link_axis *
+                       static_cast<double>(s.model.d_ff) / activation_bytes;
+  out.model_parallel_limit = 2 * links / s.roofs.peak;
+  out.model_parallel_limit_memory_bound =
+      s.weight_bytes * links / (static_cast<double>(s.batch) * s.roofs.bandwidth);
+  out.link_bound = static_cast<double>(s.chips) >
+                   std::max(out.model_parallel_limit, out.model_parallel_limit_memory_bound);
+}
+
 }  // namespace
 
 ServePrediction predict(const Serving& s) {
@@ -83,10 +97,7 @@ ServePrediction predict(const Serving& s) {
   out.prefill_s = 2 * out.parameters * s.prefill_tokens / (n * s.roofs.peak * s.mfu);
   out.kv_tokens_freed_per_step = batch * (s.prefill_tokens + s.decode_tokens) / s.decode_tokens;
   out.prefill_per_generate_server = batch * out.prefill_s / (out.t_step_s * s.decode_tokens);
-  const double links =
-      static_cast<double>(s.axes) * s.link_axis * static_cast<double>(s.model.d_ff);
-  out.model_parallel_limit = links / s.roofs.peak;
-  out.model_parallel_limit_memory_bound = links / (batch * s.roofs.bandwidth);
+  predict_link(s, out);
   out.flops_per_dollar = s.roofs.peak * 3600 / s.price_per_hour;
   out.dollars_per_million_tokens = 1e6 * n * s.price_per_hour / 3600 / out.tokens_per_s;
   if (!std::isfinite(out.total_bytes) || !std::isfinite(out.tokens_per_s)) {

@@ -54,22 +54,25 @@ struct ServePrediction {
   /// this batch while it is memory-bound. The larger of the two is the limit.
   double model_parallel_limit = kUnknownNumber;
   double model_parallel_limit_memory_bound = kUnknownNumber;
+  /// The chips are beyond both: the step is slower than t_step_s. Nothing where no link is known.
+  std::optional<bool> link_bound;
   double flops_per_dollar = kUnknownNumber, dollars_per_million_tokens = kUnknownNumber;
 };
 
 /// Memory: P e + B S kv. Step: B S kv / (n W) + max(2 B P / (n C), P e / (n W)). Throws BadInput if
-/// a size is below 1, a figure is not above 0, or the result is not finite.
+/// a size is below 1, a figure is not above 0, or the result is not finite. Link: activations of 2
+/// bytes, or as wide as the weights where those are wider.
 ServePrediction predict(const Serving& serving);
 
-/// Over 2^k chips and all batches that fit: the highest throughput per chip with a step of at most
-/// `latency_limit_s`; among equals the fewest chips, then the smallest batch. Nothing if there is
-/// none. Throws BadInput as predict(), if the chip's memory is unknown, and for more than 1e9
-/// chips.
+/// Over 2^k chips and all batches that fit and that no link is known to bound: the highest
+/// throughput per chip with a step of at most `latency_limit_s`; among equals the fewest chips,
+/// then the smallest batch. Nothing if there is none. Throws BadInput as predict(), if the chip's
+/// memory is unknown, and for more than 1e9 chips.
 std::optional<Serving> best_within(const Serving& base, double latency_limit_s,
                                    std::int64_t most_chips);
 
 /// The fewest chips, 2^k, that generate `tokens_per_s`, with the smallest batch that does; within
-/// `latency_limit_s` unless it is NaN.
+/// `latency_limit_s` unless it is NaN, and not beyond what a link is known to allow.
 std::optional<Serving> fewest_chips(const Serving& base, double tokens_per_s,
                                     double latency_limit_s, std::int64_t most_chips);
 

@@ -34,7 +34,7 @@ class ServeRow:
     compute: str
     context: float
     batch: float
-    fits: bool
+    fits: bool | None  # None: the memory of a chip is not known
     parameters_s: float
     kv_s: float
     flops_s: float
@@ -81,7 +81,7 @@ def serve_rows(path):
             compute=r.text("compute"),
             context=r.required("context"),
             batch=r.required("batch"),
-            fits=r.text("fits") != "0",
+            fits={"0": False, "1": True}.get(r.text("fits")),
             parameters_s=r.required("t_parameters_s"),
             kv_s=r.required("t_kv_s"),
             flops_s=r.required("t_flops_s"),

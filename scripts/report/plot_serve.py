@@ -57,7 +57,7 @@ def _draw_curves(axes, curves):
         xs = [r.step_s for r in curve]
         ys = [r.tokens_per_s_per_chip for r in curve]
         axes.plot(xs, ys, color=color, linewidth=0.8, linestyle=(0, (2, 2)))
-        fitting = [r for r in curve if r.fits]
+        fitting = [r for r in curve if r.fits is not False]
         axes.plot([r.step_s for r in fitting], [r.tokens_per_s_per_chip for r in fitting],
                   color=color, linewidth=1.6, label=f"context {context:g}")  # fmt: skip
         for bound, face in ((True, color), (False, "white")):
@@ -88,7 +88,7 @@ def _draw_parts(axes, context, curve, limits, first):
     if critical < batches[-1]:
         axes.axvspan(max(critical, batches[0]), batches[-1], color="#e1efe8", linewidth=0, zorder=0,
                      label="compute-bound")  # fmt: skip
-    full = [r.batch for r in curve if not r.fits]
+    full = [r.batch for r in curve if r.fits is False]
     if full:
         axes.axvline(full[0], color=style.FAINT, linewidth=0.9, linestyle=(0, (2, 2)))
         left = full[0] ** 2 < batches[-1]
@@ -119,9 +119,12 @@ def draw(rows):
     title = f"{first.model} on {first.chips:g} x {where}"
     figure.text(0.012, 1 - 0.12 / height, style.shorten(title, 76), fontsize=11.5,
                 fontweight="bold", va="top")  # fmt: skip
+    memory = (
+        "what fits: unknown" if first.fits is None else "dotted line alone: does not fit"
+    )
     figure.text(0.012, 1 - 0.37 / height,
                 f"weights {first.weights}, KV cache {first.kv}, computed in {first.compute}  ·  "
-                "numbers: batch; filled: compute-bound matmuls; dotted line alone: does not fit",
+                f"numbers: batch; filled: compute-bound matmuls; {memory}",
                 fontsize=8.5, color="#555555", va="top")  # fmt: skip
     width = WIDTH - LEFT - RIGHT
     _draw_curves(

@@ -86,6 +86,7 @@ both serve_none 1 serve "${book[@]}" "${int8[@]}" --latency-limit 15us
 golden serve_none_target.txt 1 serve "${book[@]}" "${int8[@]}" --target-throughput 1e9 --latency-limit 1s
 golden sweep_batch.csv 0 sweep batch --sizes 1024 --max-batch 8 --machine machine
 golden sweep_batch_shape.csv 0 sweep batch --sizes 256x1024,512 --max-batch 1 --chip h100
+golden sweep_serve_many.csv 0 sweep serve "${book[@]}" --memory 16e9 --contexts 8192 --max-batch 200000
 golden sweep_serve.csv 0 sweep serve "${book[@]}" "${int8[@]}" --chips 8 --contexts 2048,8192 \
   --max-batch 64
 
@@ -212,6 +213,8 @@ bad "^roofline: machine/ceilings.csv:4: column 'measured': -1 is not above 0" \
 bad "^roofline: --sizes '' is not a whole number" sweep batch "${h100[@]}" --sizes 1024,
 bad "^roofline: --sizes '' is not a whole number" sweep batch "${h100[@]}" --sizes 1024x
 bad '^roofline: --max-batch 1000000 makes more than' sweep batch "${h100[@]}" --max-batch 1000000
+bad '^roofline: --max-batch 9223372036854775807: no sweep goes beyond 1000000000' \
+  sweep serve --model llama3-8b "${h100[@]}" --max-batch 9223372036854775807
 bad '^roofline: --out x.txt: not a .csv' sweep batch "${h100[@]}" --out x.txt
 bad '^roofline: cannot write .*nowhere/x.csv' sweep batch "${h100[@]}" --out nowhere/x.csv
 bad "^roofline: --contexts 'x' is not a whole number" \

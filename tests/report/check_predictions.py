@@ -80,6 +80,15 @@ class Predictions(unittest.TestCase):
                       "KV cache", "FLOPs", "step", "compute-bound", "memory full"):  # fmt: skip
             self.assertIn(label, text)
 
+    def test_serve_where_the_memory_is_unknown(self):
+        (text, marks), rows = self.draws("serve", "--model", "llama3-8b", "--peak", "1e15",
+                                         "--bandwidth", "3e12")  # fmt: skip
+        self.assertEqual({r["fits"] for r in rows}, {""})
+        self.assertEqual(marks, len(rows))
+        self.assertIn("what fits: unknown", text)
+        self.assertNotIn("does not fit", text)
+        self.assertNotIn("memory full", text)
+
     def test_serve_of_many_contexts(self):
         (text, _), _ = self.draws(*SERVE, "--contexts", "1,2,3,4,5,6,7,8", "--max-batch", "2")
         self.assertIn("context 8", text)

@@ -149,6 +149,34 @@ TEST(Roofs, AWiderTypeServesUnlessTheUserChose) {
             "tpu-v5e has no f32 peak; it has bf16, s8 on mxu (or give --peak)");
 }
 
+TEST(Roofs, OperandsOfTwoTypesAsTheyAre) {
+  Hardware machine = machine_hardware(kMachine);
+  Ceiling pair = machine.ceilings.front();
+  pair.dtype = "bf16xs8";
+  pair.exec_unit = "simd-avx512-vnni";
+  pair.measured = 900e9;  // of f32 400e9
+  machine.ceilings.push_back(pair);
+  const Roofs found = roofs(machine, {.dtype = "bf16", .mixed = "bf16xs8"});
+  EXPECT_EQ(found.dtype, "bf16xs8");
+  EXPECT_EQ(found.peak, 900e9);
+  EXPECT_TRUE(found.notes.empty() || found.notes[0].find("computed in") == std::string::npos);
+  // The higher of the two, none but what the user names, and none of another pair.
+  EXPECT_EQ(roofs(machine, {.dtype = "s8", .mixed = "s8xs4"}).dtype, "s8");
+  EXPECT_EQ(roofs(machine, {.dtype = "f32", .mixed = "bf16xs8", .dtype_chosen = true}).dtype,
+            "f32");
+  machine.ceilings.back().measured = 300e9;
+  EXPECT_EQ(roofs(machine, {.dtype = "bf16", .mixed = "bf16xs8"}).dtype, "f32");
+}
+
+TEST(Roofs, MissingOnes) {
+  Hardware cpu = machine_hardware(kMachine);
+  std::erase_if(cpu.ceilings, [](const Ceiling& c) { return c.resource == "bandwidth"; });
+  EXPECT_EQ(roofs(cpu, {.dtype = "f32"}, kUnknownNumber, 1e11).level, "DRAM");
+  cpu.ceilings.clear();
+  EXPECT_EQ(message([&] { roofs(cpu, {.dtype = "bf16"}, kUnknownNumber, 1e11); }),
+            "example-4c has no bf16 peak: none of any type is known (give --peak)");
+}
+
 TEST(Roofs, Units) {
   const Hardware h100 = chip_hardware("h100-sxm");
   EXPECT_EQ(roofs(h100, {.dtype = "bf16"}).peak, 989.4e12);

@@ -143,8 +143,29 @@ TEST(Serve, BooksModelParallelLimit) {
   EXPECT_NEAR(1.97e14 / s.link_axis, 2200, 15);
   EXPECT_NEAR(predict(s).model_parallel_limit, 26.2, 0.05);  // book: 26
   s.axes = 1;
-  // F / (B W_hbm / W_link) = 28672 / (32 x 9).
+  // F / (B W_hbm / W_link) = 28672 / (32 x 9) of bf16 weights; of int8 half, as they take half as
+  // long to load and the activations no less.
+  s.weight_bytes = 2;
   EXPECT_NEAR(predict(s).model_parallel_limit_memory_bound, 28672 / (32 * 9.0), 1e-9);
+  s.weight_bytes = 1;
+  EXPECT_NEAR(predict(s).model_parallel_limit_memory_bound, 28672 / (32 * 9.0) / 2, 1e-9);
+  // fp32 weights have fp32 activations: both twice as long as bf16's, arithmetic is not.
+  s.weight_bytes = 4;
+  EXPECT_NEAR(predict(s).model_parallel_limit_memory_bound, 28672 / (32 * 9.0), 1e-9);
+  EXPECT_NEAR(predict(s).model_parallel_limit, 13.1 / 2, 0.05);
+}
+
+TEST(Serve, LinkBoundBeyondBothLimits) {
+  Serving s = book();
+  EXPECT_FALSE(predict(s).link_bound.has_value());
+  s.link_axis = 9e10;  // 13.1 chips once compute-bound, 49.8 at batch 32
+  s.chips = 32;
+  EXPECT_FALSE(predict(s).link_bound.value());
+  s.chips = 64;
+  EXPECT_TRUE(predict(s).link_bound.value());
+  s.chips = 32;
+  s.batch = 64;  // 24.9
+  EXPECT_TRUE(predict(s).link_bound.value());
 }
 
 TEST(Serve, BooksFlopsPerDollar) {
@@ -228,27 +249,44 @@ double best_rate(const Serving& base, double limit, std::int64_t most_chips) {
     const auto most = static_cast<std::int64_t>(predict(s).max_batch);
     for (; s.batch <= most; ++s.batch) {
       const ServePrediction p = predict(s);
-      if (p.t_step_s <= limit) best = std::max(best, p.tokens_per_s_per_chip);
+      if (p.t_step_s <= limit && !p.link_bound.value_or(false))
+        best = std::max(best, p.tokens_per_s_per_chip);
     }
   }
   return best;
 }
 
 TEST(Inverse, BestWithinALatencyIsTheBestOfAll) {
-  for (const std::int64_t context : {512, 8192}) {
-    for (const double limit : {6e-3, 9e-3, 15e-3, 40e-3}) {
-      Serving base = book();
-      base.context = context;
-      const auto found = best_within(base, limit, 32);
-      const double expected = best_rate(base, limit, 32);
-      ASSERT_EQ(found.has_value(), expected > 0);
-      if (!found) continue;
-      const ServePrediction p = predict(*found);
-      EXPECT_LE(p.t_step_s, limit);
-      EXPECT_TRUE(p.fits.value());
-      EXPECT_NEAR(p.tokens_per_s_per_chip / expected, 1, 1e-9) << context << ' ' << limit;
+  for (const double link : {kUnknownNumber, 9e10, 2e10}) {
+    for (const std::int64_t context : {512, 8192}) {
+      for (const double limit : {6e-3, 9e-3, 15e-3, 40e-3}) {
+        Serving base = book();
+        base.context = context;
+        base.link_axis = link;
+        const auto found = best_within(base, limit, 32);
+        const double expected = best_rate(base, limit, 32);
+        ASSERT_EQ(found.has_value(), expected > 0);
+        if (!found) continue;
+        const ServePrediction p = predict(*found);
+        EXPECT_LE(p.t_step_s, limit);
+        EXPECT_TRUE(p.fits.value());
+        EXPECT_FALSE(p.link_bound.value_or(false));
+        EXPECT_NEAR(p.tokens_per_s_per_chip / expected, 1, 1e-9)
+            << context << ' ' << limit << ' ' << link;
+      }
     }
   }
+}
+
+TEST(Inverse, FewestChipsThatLinksDoNotBound) {
+  Serving base = book();
+  base.link_axis = 9e10;
+  // 5042 tokens/s of 57 sequences on 16 chips: 28672 / (57 x 9) / 2 = 27.9 would do.
+  EXPECT_EQ(fewest_chips(base, 5000, kUnknownNumber, 256)->chips, 16);
+  base.link_axis = 4.5e10;  // 14 for those; 32 chips need a smaller batch
+  EXPECT_EQ(fewest_chips(base, 5000, kUnknownNumber, 256)->chips, 32);
+  base.link_axis = 4.5e9;
+  EXPECT_FALSE(fewest_chips(base, 5000, kUnknownNumber, 256).has_value());
 }
 
 TEST(Inverse, NoneWhereTheParametersAloneTakeLonger) {
