@@ -1,8 +1,10 @@
 #include "bench/gpu_counters.hpp"
 
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 
 #if __has_include(<cupti_range_profiler.h>)
@@ -19,12 +21,12 @@ namespace {
 
 using Metrics = std::vector<std::pair<std::string, double>>;
 
-/// An addition and a multiplication count one, a fused pair two.
-Metrics cuda_core_flops(const std::string& letter) {
+/// An addition and a multiplication count one, a fused pair two, each on so many `elements`.
+Metrics cuda_core_flops(const std::string& letter, double elements = 1) {
   const auto metric = [&](const std::string& op) {
     return "smsp__sass_thread_inst_executed_op_" + letter + op + "_pred_on.sum";
   };
-  return {{metric("add"), 1}, {metric("mul"), 1}, {metric("fma"), 2}};
+  return {{metric("add"), elements}, {metric("mul"), elements}, {metric("fma"), 2 * elements}};
 }
 
 /// What may stand for the FLOPs, the best first; empty where nothing counts them (integers on CUDA
@@ -33,7 +35,7 @@ std::vector<Metrics> flop_metrics(const std::string& unit, const std::string& dt
   if (unit == "cuda-core") {
     if (dtype == "f32") return {cuda_core_flops("f")};
     if (dtype == "f64") return {cuda_core_flops("d")};
-    if (dtype == "f16" || dtype == "bf16") return {cuda_core_flops("h")};
+    if (dtype == "f16" || dtype == "bf16") return {cuda_core_flops("h", 2)};
     return {};
   }
   const auto tensor = [](const std::string& source) {
@@ -42,7 +44,8 @@ std::vector<Metrics> flop_metrics(const std::string& unit, const std::string& dt
   if (dtype == "bf16") return {tensor("bf16_dst_fp32")};
   if (dtype == "f16") return {tensor("fp16"), tensor("fp16_dst_fp32")};
   if (dtype == "tf32") return {tensor("tf32_dst_fp32")};
-  if (dtype == "e4m3") return {tensor("fp8")};
+  if (dtype == "e4m3")  // Hopper's; those of Blackwell
+    return {tensor("fp8"), tensor("fp8_dst_fp32"), tensor("fp4_fp6_fp8_dst_fp32")};
   if (dtype == "s8") return {tensor("int8")};
   if (dtype == "f64") return {tensor("fp64")};
   return {};
@@ -62,7 +65,8 @@ std::vector<CounterSum> counter_sums(const std::string& unit, const std::string&
     if (found != choices.end()) out.push_back({target, *found});
   };
   add(&CountedWork::flops, flop_metrics(unit, dtype));
-  add(&CountedWork::hbm_bytes, {{{"dram__bytes_read.sum", 1}, {"dram__bytes_write.sum", 1}}});
+  add(&CountedWork::hbm_bytes, {{{"dram__bytes_read.sum", 1}, {"dram__bytes_write.sum", 1}},
+                                {{"dram__bytes_op_read.sum", 1}, {"dram__bytes_op_write.sum", 1}}});
   add(&CountedWork::l2_bytes, {{{"lts__t_bytes.sum", 1}}});
   add(&CountedWork::l1_bytes, {{{"l1tex__t_bytes.sum", 1}}});
   return out;
@@ -116,9 +120,13 @@ const kernels::cuda::Found& library() {
   return found;
 }
 
-/// The structure that a CUPTI function takes, with its size, by which CUPTI tells versions apart.
+/// The structure that a CUPTI function takes, with its size, by which CUPTI tells versions apart:
+/// an older one refuses a larger structure than it knows.
 #define CUPTI_PARAMS(type) \
   type { .structSize = type##_STRUCT_SIZE }
+/// The same of a structure that has grown since CUDA 12.6: up to the last field that it had there.
+#define CUPTI_PARAMS_OF_12_6(type, last) \
+  type { .structSize = CUPTI_PROFILER_STRUCT_SIZE(type, last) }
 
 /// Calls a function of CUPTI that takes one structure.
 #define CUPTI_CALL(function, params) checked(get<decltype(function)>(#function)(&params), #function)
@@ -138,6 +146,16 @@ void checked(CUptiResult result, const std::string& function) {
   throw Refused(text);
 }
 
+/// CUPTI opens the half that knows metrics by its bare name, which finds it in the loader's folders
+/// only; one that is open already is taken.
+void open_host_half() {
+  const auto beside = get<decltype(cuptiGetResultString)>("cuptiGetResultString");
+  Dl_info place;
+  if (dladdr(reinterpret_cast<void*>(beside), &place) == 0) return;
+  const auto folder = std::filesystem::path(place.dli_fname).parent_path();
+  dlopen((folder / "libnvperf_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 }  // namespace
 
 struct GpuCounters::Profiler {
@@ -147,13 +165,15 @@ struct GpuCounters::Profiler {
 
   Profiler(void* driver_context, int device) : context(static_cast<CUcontext>(driver_context)) {
     if (!library().library) throw Refused(library().missing);
+    open_host_half();
     auto start = CUPTI_PARAMS(CUpti_Profiler_Initialize_Params);
     CUPTI_CALL(cuptiProfilerInitialize, start);
     auto name = CUPTI_PARAMS(CUpti_Device_GetChipName_Params);
     name.deviceIndex = static_cast<std::size_t>(device);
     CUPTI_CALL(cuptiDeviceGetChipName, name);
     chip = name.pChipName;
-    auto counters = CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability_Params);
+    auto counters = CUPTI_PARAMS_OF_12_6(CUpti_Profiler_GetCounterAvailability_Params,
+                                         pCounterAvailabilityImage);
     counters.ctx = context;
     CUPTI_CALL(cuptiProfilerGetCounterAvailability, counters);
     availability.resize(counters.counterAvailabilityImageSize);
@@ -168,7 +188,7 @@ namespace {
 class Host {
  public:
   Host(const std::string& chip, const std::vector<std::uint8_t>& availability) {
-    auto params = CUPTI_PARAMS(CUpti_Profiler_Host_Initialize_Params);
+    auto params = CUPTI_PARAMS_OF_12_6(CUpti_Profiler_Host_Initialize_Params, pHostObject);
     params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
     params.pChipName = chip.c_str();
     params.pCounterAvailabilityImage = availability.data();
@@ -184,7 +204,7 @@ class Host {
   Host& operator=(const Host&) = delete;
 
   bool knows(const std::string& metric) const {
-    auto params = CUPTI_PARAMS(CUpti_Profiler_Host_GetMetricProperties_Params);
+    auto params = CUPTI_PARAMS_OF_12_6(CUpti_Profiler_Host_GetMetricProperties_Params, metricType);
     params.pHostObject = object_;
     params.pMetricName = metric.c_str();
     return get<decltype(cuptiProfilerHostGetMetricProperties)>(
@@ -262,6 +282,7 @@ class Ranges {
     config.maxRangesPerPass = 1;
     config.numNestingLevels = 1;
     config.minNestingLevel = 1;
+    config.targetNestingLevel = 1;
     CUPTI_CALL(cuptiRangeProfilerSetConfig, config);
     auto stop = CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params);
     stop.pRangeProfilerObject = object_;
@@ -335,6 +356,8 @@ CountedWork GpuCounters::count(const std::string& unit, const std::string& dtype
       out.*sum.target = 0;
       for (const auto& [name, weight] : sum.metrics) out.*sum.target += weight * *value++;
     }
+    // A library chose the unit: none on tensor cores says that it was another.
+    if (unit.empty() && out.flops == 0) out.flops = kernels::kUnknown;
   } catch (const Refused& e) {
     missing_ = e.what();
   }

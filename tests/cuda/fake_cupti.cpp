@@ -32,6 +32,7 @@ const std::map<std::string, double> kValues = {
     {"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", 10},
     {"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", 20},
     {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 100},
+    {"sm__ops_path_tensor_src_fp64.sum", 0},
     {"sm__ops_path_tensor_src_bf16_dst_fp32.sum", 4096}};
 
 bool initialized = false;
@@ -154,7 +155,8 @@ CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* p)
   if (!filled(p->pConfig, p->configSize, kScheduleBytes, kSchedule) ||
       !filled(p->pCounterDataImage, p->counterDataImageSize, kDataBytes, kData) ||
       p->range != CUPTI_UserRange || p->replayMode != CUPTI_UserReplay ||
-      p->maxRangesPerPass != 1 || p->numNestingLevels != 1 || p->minNestingLevel != 1)
+      p->maxRangesPerPass != 1 || p->numNestingLevels != 1 || p->minNestingLevel != 1 ||
+      p->targetNestingLevel != 1)
     return CUPTI_ERROR_INVALID_OPERATION;
   p->pRangeProfilerObject->data = p->pCounterDataImage;
   return step(p->pRangeProfilerObject, CUpti_RangeProfiler_Object::enabled,

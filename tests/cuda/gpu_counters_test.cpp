@@ -48,12 +48,25 @@ TEST_F(GpuCountersOnAFake, CountsACallInEveryPassAndAddsUp) {
   EXPECT_EQ(alive(), 0);
 }
 
+TEST_F(GpuCountersOnAFake, OpensTheHalfThatKnowsMetricsBesideIt) {
+  GpuCounters counters(kContext, 0);
+  EXPECT_NE(std::getenv("FAKE_NVPERF"), nullptr);
+}
+
 TEST_F(GpuCountersOnAFake, CountsAgain) {
   GpuCounters counters(kContext, 0);
   counters.count("mma", "s8", [](int) {});
   const CountedWork work = counters.count("wgmma", "bf16", [](int) {});
   EXPECT_EQ(work.flops, 4096);
   EXPECT_TRUE(std::isnan(counters.count("mma", "s8", [](int) {}).flops));
+}
+
+TEST_F(GpuCountersOnAFake, NoneOnALibrarysTensorCoresIsUnknown) {
+  GpuCounters counters(kContext, 0);
+  EXPECT_EQ(counters.count("mma", "f64", [](int) {}).flops, 0);
+  const CountedWork work = counters.count("", "f64", [](int) {});
+  EXPECT_TRUE(std::isnan(work.flops));
+  EXPECT_EQ(work.hbm_bytes, 1000 + 24);
 }
 
 TEST_F(GpuCountersOnAFake, SaysInALineThatItIsNotAllowed) {
@@ -77,6 +90,30 @@ TEST_F(GpuCountersOnAFake, AFaultOfTheCallIsTheCallers) {
   EXPECT_EQ(counters.count("mma", "bf16", [](int) {}).flops, 4096);
 }
 
+TEST(CounterSums, APairOfHalvesIsTwo) {
+  const auto known = [](const std::string&) { return true; };
+  const auto weights = [&](const char* unit, const char* dtype) {
+    std::vector<double> out;
+    const auto sums = counter_sums(unit, dtype, known);
+    for (const auto& [name, weight] : sums[0].metrics) out.push_back(weight);
+    return out;
+  };
+  EXPECT_EQ(weights("cuda-core", "f32"), (std::vector<double>{1, 1, 2}));
+  EXPECT_EQ(weights("cuda-core", "bf16"), (std::vector<double>{2, 2, 4}));
+}
+
+TEST(CounterSums, AnotherChipsNames) {
+  const auto known = [](const std::string& name) {
+    return name == "dram__bytes_op_read.sum" || name == "dram__bytes_op_write.sum" ||
+           name == "sm__ops_path_tensor_src_fp8_dst_fp32.sum";
+  };
+  const auto sums = counter_sums("mma", "e4m3", known);
+  ASSERT_EQ(sums.size(), 2u);
+  EXPECT_EQ(sums[0].metrics[0].first, "sm__ops_path_tensor_src_fp8_dst_fp32.sum");
+  EXPECT_EQ(sums[1].target, &CountedWork::hbm_bytes);
+  EXPECT_EQ(sums[1].metrics.size(), 2u);
+}
+
 /// CUPTI knows its chips' metrics without one of them at hand.
 class MetricsOfAChip : public testing::TestWithParam<const char*> {};
 
@@ -88,6 +125,10 @@ TEST_P(MetricsOfAChip, CountEveryLevelAndUnit) {
   if (library == nullptr) GTEST_SKIP() << "no CUPTI here";
   const auto initialize = reinterpret_cast<decltype(&cuptiProfilerHostInitialize)>(
       dlsym(library, "cuptiProfilerHostInitialize"));
+  Dl_info place;
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(initialize), &place), 0);
+  const std::string file = place.dli_fname;
+  dlopen((file.substr(0, file.rfind('/')) + "/libnvperf_host.so").c_str(), RTLD_NOW);
   const auto properties = reinterpret_cast<decltype(&cuptiProfilerHostGetMetricProperties)>(
       dlsym(library, "cuptiProfilerHostGetMetricProperties"));
   CUpti_Profiler_Host_Initialize_Params host{};
@@ -103,7 +144,7 @@ TEST_P(MetricsOfAChip, CountEveryLevelAndUnit) {
     return properties(&params) == CUPTI_SUCCESS;
   };
   EXPECT_FALSE(known("dram__bytes_guessed.sum"));
-  const bool fp8 = std::string(GetParam()) != "GA100";
+  const bool fp8 = std::string(GetParam()).substr(0, 2) != "GA";
   for (const auto& [unit, dtype] :
        std::vector<std::pair<std::string, std::string>>{{"cuda-core", "f32"},
                                                         {"cuda-core", "f64"},
@@ -119,7 +160,8 @@ TEST_P(MetricsOfAChip, CountEveryLevelAndUnit) {
   EXPECT_EQ(counter_sums("cuda-core", "s8", known).size(), 3u) << "integers are no FLOPs";
 }
 
-INSTANTIATE_TEST_SUITE_P(CuptiKnows, MetricsOfAChip, testing::Values("GA100", "GH100"),
+INSTANTIATE_TEST_SUITE_P(CuptiKnows, MetricsOfAChip,
+                         testing::Values("GA100", "GA102", "AD102", "GH100", "GB100", "GB202"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
