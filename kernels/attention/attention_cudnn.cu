@@ -115,11 +115,13 @@ std::shared_ptr<Plan> make_plan(const Shape16& s) {
   for (void*& r : raw) r = configs.emplace_back(Object::engine_config).raw();
   const std::int64_t found =
       heuristics.get(Attribute::heuristics_results, Value::object, kConfigs, raw);
+  std::string why = "its heuristics know none";
   for (std::int64_t i = 0; i < std::min<std::int64_t>(found, kConfigs); ++i) {
     auto made = std::make_shared<Plan>();
     made->plan.set(Attribute::plan_handle, Value::handle, 1, &handle)
         .set(Attribute::plan_engine_config, configs[i]);
-    if (!made->plan.try_finalize()) continue;
+    why = made->plan.try_finalize();
+    if (!why.empty()) continue;
     std::int64_t bytes = 0;
     made->plan.get(Attribute::plan_workspace_size, Value::int64, 1, &bytes);
     made->workspace = cuda::allocate(bytes);
@@ -128,7 +130,7 @@ std::shared_ptr<Plan> make_plan(const Shape16& s) {
     made->parts = std::move(parts);
     return made;
   }
-  throw cuda::Unsupported("cuDNN " + cuda::cudnn_version() + " has no plan for this case");
+  throw cuda::Unsupported("cuDNN " + cuda::cudnn_version() + " has no plan for this case: " + why);
 }
 
 /// Copies of one cache share their plan.

@@ -99,7 +99,10 @@ CudnnObject& CudnnObject::finalize() {
   return *this;
 }
 
-bool CudnnObject::try_finalize() { return api().finalize(raw_) == cudnn::kSuccess; }
+std::string CudnnObject::try_finalize() {
+  const int status = api().finalize(raw_);
+  return status == cudnn::kSuccess ? std::string() : api().words(status);
+}
 
 std::int64_t CudnnObject::get(cudnn::Attribute attribute, cudnn::Value type, std::int64_t count,
                               void* values) const {

@@ -102,8 +102,8 @@ class CudnnObject {
   }
   /// Completes it; nothing can be set any more.
   CudnnObject& finalize();
-  /// The same; false where cuDNN refuses.
-  bool try_finalize();
+  /// The same; returns why cuDNN refuses, empty if it does not.
+  std::string try_finalize();
   /// Up to `count` values; returns how many there are.
   std::int64_t get(cudnn::Attribute, cudnn::Value, std::int64_t count, void* values) const;
 

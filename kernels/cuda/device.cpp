@@ -18,7 +18,9 @@ std::string version(int v) {
 
 std::int64_t attribute(cudaDeviceAttr which) {
   int value = 0;
-  return cudaDeviceGetAttribute(&value, which, 0) == cudaSuccess ? value : 0;
+  if (cudaDeviceGetAttribute(&value, which, 0) == cudaSuccess) return value;
+  cudaGetLastError();  // else the next check would report it
+  return 0;
 }
 
 std::string probe_fault() {

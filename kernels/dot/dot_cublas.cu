@@ -15,9 +15,13 @@ namespace kernels::dot {
 namespace {
 
 void check(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw cuda::Error(std::string("cuBLAS: ") + what + " failed with status " +
-                      std::to_string(static_cast<int>(status)));
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  const std::string text = std::string("cuBLAS: ") + what + " failed with status " +
+                           std::to_string(static_cast<int>(status));
+  // By a driver that is too old for it, or without memory.
+  if (status == CUBLAS_STATUS_NOT_INITIALIZED || status == CUBLAS_STATUS_ALLOC_FAILED)
+    throw cuda::Unsupported(text);
+  throw cuda::Error(text);
 }
 
 /// Made by the first call, which verifies; never destroyed, as the library is never unloaded.

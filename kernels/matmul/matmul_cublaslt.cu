@@ -13,6 +13,7 @@
 #include <cublasLt.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -23,15 +24,18 @@ namespace {
 using cuda::Type;
 
 constexpr std::size_t kWorkspace = 64 << 20;
-constexpr int kAlgorithms = 8, kLeastCalls = 2, kMostCalls = 100;
+constexpr int kAlgorithms = 8, kLeastCalls = 2, kMostCalls = 256;
 constexpr float kSeconds = 2e-3f;  ///< of calls that an algorithm is judged by
+constexpr std::chrono::milliseconds kWarmUp(50);
 
 void check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   const std::string text = std::string("cuBLASLt: ") + what + " failed with status " +
                            std::to_string(static_cast<int>(status));
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH)
-    throw cuda::Unsupported(text);
+  // Not initialized: by a driver that is too old for it, or without memory.
+  for (const auto refusal : {CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_ARCH_MISMATCH,
+                             CUBLAS_STATUS_NOT_INITIALIZED, CUBLAS_STATUS_ALLOC_FAILED})
+    if (status == refusal) throw cuda::Unsupported(text);
   throw cuda::Error(text);
 }
 
@@ -116,12 +120,15 @@ class Plan {
     check(enqueue(a, algorithm_, stream), "cublasLtMatmul");
   }
 
-  /// The fastest of the algorithms found: each called for some milliseconds without gaps, over all
-  /// input copies; those that are near the best once more.
+  /// The fastest of the algorithms found, once clocks are up: each called for some milliseconds
+  /// without gaps, over all input copies; those that are near the best once more.
   void choose(const std::vector<GpuArguments>& copies) {
     constexpr float kNear = 1.1f;
     float best = std::numeric_limits<float>::infinity();
     std::vector<float> seconds(found_.size(), 0.0f);
+    using Clock = std::chrono::steady_clock;
+    for (const auto begin = Clock::now(); Clock::now() - begin < kWarmUp;)
+      seconds_of(copies, found_[0].of);
     for (int round = 0; round < 2; ++round)
       for (std::size_t i = 0; i < found_.size(); ++i) {
         if (round > 0 && seconds[i] > kNear * best) continue;
@@ -129,7 +136,7 @@ class Plan {
         if (seconds[i] < best) best = seconds[i], algorithm_ = found_[i].of;
       }
     if (best == std::numeric_limits<float>::infinity())
-      throw BadInput("cuBLASLt: none of its algorithms runs this shape and type");
+      throw cuda::Unsupported("cuBLASLt: none of its algorithms runs this shape and type");
   }
 
  private:
@@ -187,12 +194,11 @@ class Plan {
     if (status == CUBLAS_STATUS_SUCCESS)
       for (int i = 0; i < count; ++i)
         if (results[i].state == CUBLAS_STATUS_SUCCESS) found_.push_back({results[i].algo});
-    if (found_.empty()) throw BadInput("cuBLASLt: no algorithm for this shape and type");
+    if (found_.empty()) throw cuda::Unsupported("cuBLASLt: no algorithm for this shape and type");
   }
 
   /// A call's; infinite if the algorithm refuses.
-  float seconds_of(const std::vector<GpuArguments>& copies,
-                   const cublasLtMatmulAlgo_t& algorithm) const {
+  float seconds_of(const std::vector<GpuArguments>& copies, const cublasLtMatmulAlgo_t& algorithm) {
     // The first call may load code, which waits for the device: not behind a gate.
     if (enqueue(copies[0], algorithm, nullptr) != CUBLAS_STATUS_SUCCESS)
       return std::numeric_limits<float>::infinity();
@@ -204,13 +210,13 @@ class Plan {
   }
 
   float seconds_a_call(const std::vector<GpuArguments>& copies,
-                       const cublasLtMatmulAlgo_t& algorithm, int calls) const {
+                       const cublasLtMatmulAlgo_t& algorithm, int calls) {
     const auto start = make_event(), stop = make_event();
     cuda::Gate gate;
     gate.close(nullptr);
     CUDA_CHECK(cudaEventRecord(start.get(), nullptr));
     for (int call = 0; call < calls; ++call)
-      check(enqueue(copies[call % copies.size()], algorithm, nullptr), "cublasLtMatmul");
+      check(enqueue(copies[next_++ % copies.size()], algorithm, nullptr), "cublasLtMatmul");
     CUDA_CHECK(cudaEventRecord(stop.get(), nullptr));
     gate.open();
     CUDA_CHECK(cudaEventSynchronize(stop.get()));
@@ -225,6 +231,7 @@ class Plan {
   Owned<cublasLtMatrixLayout_t> x_, y_, z_;
   std::vector<Algorithm> found_;
   cublasLtMatmulAlgo_t algorithm_ = {};
+  std::size_t next_ = 0;  ///< copy to choose by: L2 still holds those of the calls before
   cuda::Memory workspace_;
 };
 

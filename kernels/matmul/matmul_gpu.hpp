@@ -59,11 +59,12 @@ struct GpuKernel {
   double max_flops = 0;      ///< largest work that is offered; 0: any
   std::int64_t max_m = 0;    ///< largest M that is offered; 0: any
   int byte_grain = 1;        ///< N and K must be multiples of this in 8-bit types
-  /// State that outlives a call, such as a library's chosen algorithm; null: none. Throws BadInput.
+  /// State that outlives a call, such as a library's chosen algorithm; null: none. Throws
+  /// BadInput or Unsupported.
   std::shared_ptr<void> (*open)(const GpuArguments&, const GpuTypes&) = nullptr;
   bool open_each = false;  ///< the state holds addresses: one for every input copy
   /// Chooses how calls are done, by calls with that state over all input copies; null: no choice.
-  /// Throws BadInput.
+  /// Throws Unsupported.
   void (*tune)(void* state, const std::vector<GpuArguments>& copies) = nullptr;
   /// Bytes of sums that a call's blocks leave to one another, by its state; null: none.
   double (*part_bytes)(const void* state) = nullptr;
