@@ -26,6 +26,7 @@ from pathlib import Path
 
 SAMPLES = 9
 BATCH_SECONDS = {"gpu": 4e-3, "cpu": 2e-2}
+SETTLE_SECONDS = 0.15  # of load, until a GPU's clocks are up
 CHECKED_HEADS = 4
 # Half a unit in the last place of query, weight and result.
 ROUNDING = {"bf16": 2.0**-9, "f16": 2.0**-12, "f32": 2.0**-24}
@@ -129,9 +130,29 @@ class Clock:
     def __init__(self, torch, device):
         self.torch, self.gpu, self.graph = torch, device == "gpu", None
 
-    def prepare(self, attention, count):
+    def prepare(self, attention):
+        """The calls of a sample: BATCH_SECONDS of them, each copy once at least. On a GPU they are
+        recorded, and replayed until its clocks are up."""
+        def calls_of(seconds):
+            wanted = BATCH_SECONDS["gpu" if self.gpu else "cpu"]
+            return max(len(attention.caches), math.ceil(wanted / max(1e-6, seconds)))
+
+        begin = time.perf_counter()
+        attention.call()
+        if self.gpu:
+            self.torch.cuda.synchronize()
+        count = calls_of(time.perf_counter() - begin)
         if not self.gpu:
-            return
+            return count
+        self.record(attention, count)
+        count = calls_of(self.seconds(attention, count) / count)  # Python does not wait in these
+        self.record(attention, count)
+        begin = time.perf_counter()
+        while time.perf_counter() - begin < SETTLE_SECONDS:
+            self.seconds(attention, count)
+        return count
+
+    def record(self, attention, count):
         self.torch.cuda.synchronize()
         self.graph = self.torch.cuda.CUDAGraph()
         with self.torch.cuda.graph(self.graph):
@@ -145,6 +166,7 @@ class Clock:
                 attention.call()
             return time.perf_counter() - begin
         begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        self.graph.replay()  # the device is busy while what is timed is launched
         begin.record()
         self.graph.replay()
         end.record()
@@ -163,13 +185,7 @@ def measure(torch, case, row, device):
     if wrong:
         return [{**common, "iterations": 0, "real_time": 0, "cpu_time": 0, "error_occurred": True,
                  "error_message": wrong}]
-    begin = time.perf_counter()
-    attention.call()
-    if device == "gpu":
-        torch.cuda.synchronize()
-    once = max(1e-6, time.perf_counter() - begin)
-    count = max(len(attention.caches), math.ceil(BATCH_SECONDS[device] / once))
-    clock.prepare(attention, count)
+    count = clock.prepare(attention)
     times = [clock.seconds(attention, count) / count for _ in range(SAMPLES + 1)][1:]
     told = dict(item.split("=", 1) for item in row["label"].strip(";").split(";"))
     label = (f"device={device};exec_unit={told['exec_unit']};roof_dtype={told['roof_dtype']};"
