@@ -30,7 +30,9 @@ wrong() { echo "run.sh: $1" >&2; exit 2; }
 run_flags=()
 setup_flags=()
 own=()
+given=' '  # names of flags
 device=all
+gpu=0
 timeout=1
 resume=
 has_out=false
@@ -40,14 +42,16 @@ take() {
     --out) has_out=true ;;
     --resume) has_out=true; resume=$2 ;;
     --device) device=$2 ;;
+    --gpu) gpu=$2 ;;
     --timeout) timeout=$2 ;;
     --bench) own+=("$2") ;;
   esac
+  given+="$1 "
   run_flags+=("$1=$2")
 }
 while (($#)); do
   case $1 in
-    --quick | --full) run_flags+=("$1") ;;
+    --quick | --full) given+="$1 "; run_flags+=("$1") ;;
     --out | --device | --gpu | --filter | --bench | --resume | --timeout)
       (($# >= 2)) || wrong "$1 needs a value (see --help)"
       take "$1" "$2"
@@ -74,10 +78,23 @@ need_nvcc() {
   [[ -z $why ]] || wrong "--device gpu: $why"
 }
 
+# apart FLAG OTHER…: the one was not given with any of the others.
+apart() {
+  local flag=$1 other
+  shift
+  [[ $given == *" $flag "* ]] || return 0
+  for other; do
+    [[ $given != *" $other "* ]] || wrong "$other excludes $flag"
+  done
+}
+
 # What the program itself would refuse, but only after minutes of installing and building.
 [[ $device =~ ^(cpu|gpu|all)$ ]] || wrong "--device $device: not cpu, gpu or all"
-[[ $timeout =~ ^[0-9]*\.?[0-9]+$ ]] || wrong "--timeout $timeout: not a number of seconds"
+[[ $gpu =~ ^([0-9]{1,4}|(GPU|MIG)-[0-9a-fA-F-]+)$ ]] || wrong "--gpu $gpu: neither an index nor a UUID (GPU-…)"
+[[ $timeout =~ ^[0-9]*\.?[0-9]+$ && $timeout =~ [1-9] ]] || wrong "--timeout $timeout: not a number of seconds above 0"
 [[ -z $resume || -e $resume/run.json ]] || wrong "--resume $resume: no run.json there"
+apart --full --quick
+apart --resume --quick --full --out --device --gpu --filter
 for program in "${own[@]}"; do
   [[ -x $program ]] || wrong "--bench $program: not an executable file"
 done

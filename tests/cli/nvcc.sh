@@ -125,6 +125,15 @@ CUDACXX=old/bin/nvcc stops 'GPU asked for by =' "$old" 2 '' --quick --device=gpu
 CUDACXX=old/bin/nvcc stops 'any device' '' 7 'setup build'
 CUDACXX=old/bin/nvcc stops 'CPU' '' 7 'setup build' --device cpu
 CUDACXX=least/bin/nvcc stops 'GPU and toolkit' '' 7 'setup build' --device gpu
+mkdir folder
+: >folder/run.json
+stops 'both efforts' 'run.sh: --quick excludes --full' 2 '' --full --quick
+stops 'resumed, and with a filter' 'run.sh: --filter excludes --resume' 2 '' --filter x --resume folder
+stops 'resumed, and full' 'run.sh: --full excludes --resume' 2 '' --resume=folder --full
+stops 'resumed' '' 7 'setup build' --resume folder --timeout 0.5
+stops 'no such GPU' 'run.sh: --gpu first: neither an index nor a UUID (GPU-…)' 2 '' --gpu first
+stops 'a GPU' '' 7 'setup build' --gpu MIG-12ab-0
+stops 'no time' 'run.sh: --timeout 0.0: not a number of seconds above 0' 2 '' --timeout 0.0
 rm nvidiactl
 none='run.sh: --device gpu: no NVIDIA driver here (a container sees it if it was started with --gpus all)'
 CUDACXX=least/bin/nvcc stops 'toolkit, no GPU' "$none" 2 '' --device gpu
