@@ -1171,6 +1171,8 @@ class Others(unittest.TestCase):
         words = self.js("for (const c of runs[0].ceilings) c.clock_hz = c.device === 'gpu' ? 1.98e9 : 3.4e9;"
                         "return machineLine(runs[0]).textContent.split(' · ')")  # fmt: skip
         self.assertEqual(words[:4], ["Example 9000", "3.40 GHz observed", "Example GPU", "1.98 GHz observed"])
+        words = self.js("runs[0].machine = {}; return machineLine(runs[0]).textContent.split(' · ')")
+        self.assertEqual(words[0], self.js("return runs[0].name"))
         self.js("change({threads: '1'})")
         self.assertGreater(self.js("return panels[1].roofs.measured.data.y1.length"), 1)
         for name in ("ceilings", "roofline", "sweep"):

@@ -30,7 +30,7 @@ function machineLine(run) {
   const words = (alone ? ["gpu", "cpu"] : ["cpu", "gpu"])
                     .flatMap((device) => [...(known[device] ?? []), ...clockWords(device)])
                     .map(String);
-  if (!run.machine) words.unshift(run.name);
+  if (!Object.values(known).flat().length) words.unshift(run.name);
   if (runs.length > 1)
     words.push(run.folder);
   else if (run.date)
