@@ -361,19 +361,24 @@ TEST(Say, APipeThatNobodyReadsEndsNothing) {
   EXPECT_EQ(WTERMSIG(status), SIGPIPE);
 }
 
-/// A file of this test's own, not there yet.
-fs::path fresh_log() {
-  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  const fs::path log =
-      fs::temp_directory_path() / fmt::format("roofline_{}_{}", test->name(), ::getpid());
-  fs::remove(log);
-  return log;
-}
+/// A file of this test's own, not there yet, and gone after it.
+class OwnFile : public fs::path {
+ public:
+  OwnFile()
+      : fs::path(fs::temp_directory_path() /
+                 fmt::format("roofline_{}_{}",
+                             ::testing::UnitTest::GetInstance()->current_test_info()->name(),
+                             ::getpid())) {
+    fs::remove(*this);
+  }
+  ~OwnFile() { fs::remove(*this); }
+  OwnFile(const OwnFile&) = delete;
+  OwnFile& operator=(const OwnFile&) = delete;
+};
 
 TEST(Process, EndsAHangingFamily) {
   SignalGuard guard;
-  const fs::path file = fresh_log();
-  fs::remove(file);
+  const OwnFile file;
   // The grandchild would write after 2 s.
   const Outcome out = shell("(sleep 2; touch " + file.string() + ") & sleep 60", 0.3);
   EXPECT_TRUE(out.timed_out);
@@ -423,7 +428,7 @@ Command in_three_turns(char letter, const fs::path& log) {
 
 TEST(Process, WorkInTurns) {
   SignalGuard guard;
-  const fs::path log = fresh_log();
+  const OwnFile log;
   const auto out = run_in_turns(
       {in_three_turns('a', log),
        {{"/bin/sh", "-c", "exec 3>&-; sleep 0.1; printf -- - >>" + log.string() + "; exit 7"}},
@@ -437,7 +442,7 @@ TEST(Process, WorkInTurns) {
 
 TEST(Process, IsStoppedBetweenItsTurns) {
   SignalGuard guard;
-  const fs::path log = fresh_log();
+  const OwnFile log;
   const std::string busy = "(while :; do printf . >>" + log.string() +
                            "; sleep 0.01; done) & sleep 0.1; printf x >&3; "
                            "dd bs=1 count=1 <&3 >/dev/null 2>&1";
@@ -453,7 +458,7 @@ TEST(Process, IsStoppedBetweenItsTurns) {
 
 TEST(Process, OneThatUsesUpItsTimeDoesNotCostTheOthersTheirs) {
   SignalGuard guard;
-  const fs::path log = fresh_log();
+  const OwnFile log;
   const auto out = run_in_turns(
       {in_three_turns('a', log), {{"/bin/sh", "-c", "printf x >&3; sleep 60"}, {}, 0.3}});
   EXPECT_EQ(out[0].output, "a\n");
@@ -487,7 +492,7 @@ TEST(Process, AHangupIsAnInterruptUnlessItIsIgnored) {
 }
 
 TEST(Process, AKilledParentTakesItsChildAlong) {
-  const fs::path file = fresh_log();
+  const OwnFile file;
   const pid_t parent = ::fork();
   if (parent == 0) {
     SignalGuard guard;
