@@ -45,6 +45,25 @@ Finding application_clock(const Box& box) {
   return out;
 }
 
+/// The highest clock of a peak against the most that the board is said to have, unless its power or
+/// heat says why.
+Finding sm_clock(const Box& box) {
+  Finding out{Grade::kUnknown, "sm-clock", "SM clock", {"gpu/compute", "gpu/bandwidth/L"}};
+  const double most = box.gpu.number("/sm_clock_max_hz");
+  double seen = kUnknownNumber;
+  for (const Ceiling& c : box.ceilings) {
+    if (c.device == "gpu" && c.resource == "compute") seen = std::fmax(seen, c.clock_hz);
+  }
+  if (std::isnan(seen) || std::isnan(most)) return out;
+  const double held = box.gpu_trace.throttled(kPowerCap | kThermal | kHardwareSlowdown |
+                                              kPowerBrake | kApplicationClock);
+  const bool said = held > limit("throttle_share");
+  out.grade = seen < limit("sm_clock_share") * most && !said ? Grade::kWarn : Grade::kPass;
+  out.text = fmt::format("highest SM clock of a peak {}, the board has up to {}",
+                         with_prefix(seen, "Hz"), with_prefix(most, "Hz"));
+  return out;
+}
+
 std::vector<Finding> audit_gpu(const Box& box) {
   std::vector<Finding> out;
   out.push_back(power_limit(box));
@@ -55,6 +74,7 @@ std::vector<Finding> audit_gpu(const Box& box) {
   out.push_back(reasons(box, "clock-locked", "held back by a clock that somebody has set",
                         kApplicationClock, Grade::kWarn));
   out.push_back(application_clock(box));
+  out.push_back(sm_clock(box));
   return out;
 }
 
@@ -63,8 +83,12 @@ Finding base_clock(const Box& box) {
   const double base = box.machine.number("/cpu/base_clock_hz");
   const int most = box.most_threads("cpu");
   double seen = kUnknownNumber;
+  // Wide vectors and tiles may take a healthy core below its base clock.
+  const auto wide = [](const std::string& unit) {
+    return unit.starts_with("simd-avx512") || unit == "amx";
+  };
   for (const Ceiling& c : box.ceilings) {
-    if (c.device == "cpu" && c.resource == "compute" && c.threads == most) {
+    if (c.device == "cpu" && c.resource == "compute" && c.threads == most && !wide(c.exec_unit)) {
       seen = std::fmin(seen, c.clock_hz);
     }
   }
@@ -90,9 +114,13 @@ Finding clock_limit(const Box& box) {
 std::vector<Finding> audit_cpu(const Box& box) {
   std::vector<Finding> out;
   const std::string governor = box.machine.text("/state/governor");
+  const std::string driver = box.machine.text("/state/frequency_driver");
   const bool good = governor == "performance";
+  // These raise the clock under load whatever their governor is called.
+  const bool by_itself = driver == "intel_pstate" || driver == "amd-pstate-epp";
   out.push_back({governor.empty() ? Grade::kUnknown
                  : good           ? Grade::kPass
+                 : by_itself      ? Grade::kNote
                                   : Grade::kWarn,
                  "governor",
                  governor.empty() ? "frequency governor"

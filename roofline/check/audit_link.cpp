@@ -59,7 +59,12 @@ Finding generation(const Box& box) {
     if (c.device == "gpu" && c.resource == "link") fastest = std::fmax(fastest, c.measured);
   }
   if (std::isnan(idle) || std::isnan(most) || (idle < most && std::isnan(fastest))) return out;
-  const double seen = std::fmax(idle, generation_for(fastest, box.gpu.number("/pcie_width")));
+  const double lanes = box.gpu.number("/pcie_width"), needed = generation_for(fastest, lanes);
+  if (!std::isnan(fastest) && !std::isnan(lanes) && std::isnan(needed)) {
+    out.grade = Grade::kPass;  // a link of another kind, such as NVLink to the CPU
+    return out;
+  }
+  const double seen = std::fmax(idle, needed);
   out.grade = seen < most ? Grade::kWarn : Grade::kPass;
   out.text = fmt::format("PCIe generation {} of {}, and no transfer was faster", seen, most);
   return out;

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "roofline/check/audits.hpp"
+#include "roofline/check/thresholds.hpp"
+#include "roofline/csv.hpp"
 #include "roofline/error.hpp"
 
 namespace roofline::check {
@@ -108,6 +111,12 @@ Report check(const Box& box, const std::vector<Box>& others) {
       if (resource.causes.empty()) resource.causes.push_back("cause not found");
     }
     passed |= resource.verdict == Grade::kPass;
+    if (resource.verdict == Grade::kUnknown && resource.key().starts_with("cpu/bandwidth/DRAM")) {
+      out.notes.push_back(fmt::format(
+          "cpu: nothing is known to hold main memory against, so a missing module goes unseen; {} "
+          "other runs of this machine tell what is typical",
+          Thresholds::get().limit("typical_runs")));
+    }
     out.verdict = std::max(out.verdict, resource.verdict);
   }
   note_missing(box, out);
@@ -125,10 +134,13 @@ Report check_folder(const fs::path& folder, const fs::path& root) {
   std::vector<Box> others;
   std::vector<std::string> notes;
   const fs::path own = fs::canonical(folder);
+  // A copy of a run is no other run.
+  std::set<std::string> seen = {read_text(folder / "ceilings.csv")};
   for (const fs::path& path :
        root.empty() ? folders_under(own.parent_path(), 0) : folders_under(root, 1)) {
     if (fs::canonical(path) == own) continue;
     try {
+      if (!seen.insert(read_text(path / "ceilings.csv")).second) continue;
       if (auto other = same_machine(box, read_box(path))) others.push_back(std::move(*other));
     } catch (const BadInput& fault) {
       notes.push_back(fmt::format("left out: {}", fault.what()));

@@ -115,6 +115,13 @@ Processor read_processor(const std::filesystem::path& root) {
   if (processor.base_clock_hz == 0) {
     processor.base_clock_hz = clock_in_name(processor.model_name);
   }
+  // AMD and Arm name no clock: the driver's words, in kHz, or the firmware's, in MHz.
+  const auto cpu = root / "sys/devices/system/cpu/cpu0";
+  for (const auto& [file, scale] : {std::pair(cpu / "cpufreq/base_frequency", 1e3),
+                                    std::pair(cpu / "acpi_cppc/nominal_freq", 1e6)}) {
+    const auto line = processor.base_clock_hz == 0 ? read_line(file) : std::nullopt;
+    if (line) processor.base_clock_hz = scale * std::strtod(line->c_str(), nullptr);
+  }
   return processor;
 }
 

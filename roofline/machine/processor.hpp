@@ -26,7 +26,7 @@ struct Processor {
   std::vector<ProcessorCache> caches;
   std::string hypervisor;    ///< CPUID's signature, e.g. "KVMKVMKVM"
   bool virtualised = false;  ///< CPUID's hypervisor bit
-  double base_clock_hz = 0;  ///< leaf 0x16, or the brand string's "@ 2.90GHz"
+  double base_clock_hz = 0;  ///< leaf 0x16, the brand string's "@ 2.90GHz", or the kernel's
 };
 
 /// This processor. `root` is put before /proc (tests).

@@ -39,12 +39,19 @@ json boost(const fs::path& cpu) {
   return flag(read_line(cpu / "cpufreq/boost"), "1");
 }
 
-/// The lowest of what policy and firmware allow, in Hz.
+/// The lowest of what policy and firmware allow, in Hz. A driver that has a table of frequencies
+/// (acpi-cpufreq) knows those without boost only: its highest limits nothing.
 json clock_limit(const fs::path& frequency) {
   const json policy = number_in(frequency / "scaling_max_freq", 1e3);
   const json firmware = number_in(frequency / "bios_limit", 1e3);
-  if (policy.is_null() || firmware.is_null()) return policy.is_null() ? firmware : policy;
-  return std::min(policy.get<double>(), firmware.get<double>());
+  if (policy.is_null() && firmware.is_null()) return nullptr;
+  const double limit = std::min(policy.is_null() ? INFINITY : policy.get<double>(),
+                                firmware.is_null() ? INFINITY : firmware.get<double>());
+  double highest = 0;
+  std::istringstream table(read_line(frequency / "scaling_available_frequencies").value_or(""));
+  for (double khz; table >> khz;) highest = std::max(highest, 1e3 * khz);
+  if (highest > 0 && limit >= highest) return number_in(frequency / "cpuinfo_max_freq", 1e3);
+  return limit;
 }
 
 json container(const fs::path& root) {

@@ -358,8 +358,11 @@ TEST(Check, Fp64ByMmaIsAllOfHoppersTensorCore) {
 
 TEST(Check, Fp8ByMmaOnHopperIsHeldAgainstOtherRuns) {
   const TemporaryFolder root;
-  for (int i = 0; i < 3; ++i) healthy_gpu().write(root.path() / fmt::format("run{}", i));
   Planted box = healthy_gpu();
+  for (int i = 0; i < 3; ++i) {
+    box.scale("launch", 1.001);  // runs, not copies of one
+    box.write(root.path() / fmt::format("run{}", i));
+  }
   box.scale("e4m3/fma_peak/mma", 0.5);
   box.write(root.path() / "own");
   const Report report = check_folder(root.path() / "own", {});
@@ -573,8 +576,11 @@ TEST(Check, TypicalIsTheMedianOfOtherRuns) {
 
 TEST(Check, LatencyIsBetterWhenSmaller) {
   const TemporaryFolder root;
-  for (int i = 0; i < 3; ++i) healthy_cpu().write(root.path() / fmt::format("run{}", i));
   Planted box = healthy_cpu();
+  for (int i = 0; i < 3; ++i) {
+    box.scale("f64/fma_peak/scalar", 1.001);  // runs, not copies of one
+    box.write(root.path() / fmt::format("run{}", i));
+  }
   box.scale("latency/DRAM", 3);
   box.write(root.path() / "own");
   const Resource dram = resource(check_folder(root.path() / "own", {}), "cpu/latency/DRAM/chase");
@@ -605,6 +611,70 @@ TEST(Check, EccCostsOnlyWithoutHbm) {
   box.scale("HBM/read", 0.5);
   const Resource memory = resource(box.report(), "gpu/bandwidth/HBM/read");
   EXPECT_EQ(std::count(memory.causes.begin(), memory.causes.end(), "ecc"), 1);
+}
+
+TEST(Check, ACopyOfARunIsNoOtherRun) {
+  const TemporaryFolder root;
+  for (const char* name : {"own", "copy", "again"}) healthy_cpu().write(root.path() / name);
+  const Report report = check_folder(root.path() / "own", {});
+  EXPECT_EQ(resource(report, "cpu/bandwidth/DRAM/read").typical_runs, 0);
+}
+
+TEST(Check, MainMemoryThatNothingJudgesIsSaid) {
+  const Report report = healthy_cpu().report();
+  EXPECT_EQ(resource(report, "cpu/bandwidth/DRAM/read").verdict, Grade::kUnknown);
+  EXPECT_EQ(std::count_if(report.notes.begin(), report.notes.end(),
+                          [](const std::string& note) {
+                            return note.find("nothing is known to hold main memory against") !=
+                                   std::string::npos;
+                          }),
+            1);
+}
+
+TEST(Check, AGovernorThatRaisesClocksByItselfIsANote) {
+  Planted box = healthy_cpu();
+  box.state("governor") = "powersave";
+  for (const auto& [driver, grade] :
+       {std::pair("intel_pstate", Grade::kNote), std::pair("amd-pstate-epp", Grade::kNote),
+        std::pair("acpi-cpufreq", Grade::kWarn)}) {
+    box.state("frequency_driver") = driver;
+    EXPECT_EQ(finding(box.report(), "governor").grade, grade) << driver;
+  }
+}
+
+TEST(Check, WideVectorsBelowTheBaseClockAreNoFault) {
+  Planted box = healthy_cpu();
+  Ceiling wide = *std::find_if(box.ceilings.begin(), box.ceilings.end(), [&](const Ceiling& c) {
+    return c.resource == "compute" && c.exec_unit == "simd-avx2" && c.threads == 4;
+  });
+  wide.exec_unit = "simd-avx512";
+  wide.clock_hz = 1e9;
+  box.ceilings.push_back(wide);
+  EXPECT_EQ(finding(box.report(), "below-base-clock").grade, Grade::kPass);
+}
+
+TEST(Check, ClocksOfABoardThatNoSheetNames) {
+  Planted box = healthy_gpu();
+  box.gpu("name") = "NVIDIA H100 of another kind";
+  box.gpu("sm_clock_max_hz") = 1.98e9;
+  box.gpu("memory_clock_max_hz") = 2.619e9;
+  box.memory_clock_hz = 2.619e9;
+  for (Ceiling& c : box.ceilings) c.clock_hz = 1.9e9;
+  EXPECT_EQ(finding(box.report(), "sm-clock").grade, Grade::kPass);
+  EXPECT_EQ(finding(box.report(), "memory-clock").grade, Grade::kPass);
+  box.memory_clock_hz = 1.3e9;
+  for (Ceiling& c : box.ceilings) c.clock_hz = 0.33e9;
+  EXPECT_EQ(finding(box.report(), "sm-clock").grade, Grade::kWarn);
+  EXPECT_EQ(finding(box.report(), "memory-clock").grade, Grade::kWarn);
+  box.throttle = 0x4;  // its power limit says why
+  EXPECT_EQ(finding(box.report(), "sm-clock").grade, Grade::kPass);
+}
+
+TEST(Check, ALinkFasterThanPcieIsNoFault) {
+  Planted box = healthy_gpu();
+  box.gpu("pcie_generation") = 1;
+  box.scale("link", 7);  // 387 GB/s
+  EXPECT_EQ(finding(box.report(), "pcie-generation").grade, Grade::kPass);
 }
 
 TEST(Check, AnIdleLinkIsNoFault) {

@@ -251,6 +251,12 @@ TEST(State, OfAMadeUpSystem) {
   EXPECT_EQ(state.at("boost"), false);
   EXPECT_EQ(state.at("clock_max_hz"), 3.5e9);
   EXPECT_EQ(state.at("clock_limit_hz"), 2e9);
+  // A driver whose table ends below the boost clock limits nothing by that.
+  root.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_available_frequencies",
+             "2000000 1500000");
+  EXPECT_EQ(read_state(Processor{}, root.path()).at("clock_limit_hz"), 3.5e9);
+  root.write("sys/devices/system/cpu/cpu0/cpufreq/bios_limit", "1500000");
+  EXPECT_EQ(read_state(Processor{}, root.path()).at("clock_limit_hz"), 1.5e9);
   EXPECT_EQ(state.at("smt_active"), true);
   EXPECT_EQ(state.at("transparent_huge_pages"), "always");
   EXPECT_EQ(state.at("load_average").at(0), 1.5);
