@@ -189,7 +189,8 @@ void name_all_cores(std::vector<Run>& runs, int all) {
 bool Comparison::any_below(double ratio) const {
   if (outcome.whole.real && outcome.whole.ratio.value < ratio) return true;
   return std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
-    return entry.difference.real && entry.difference.own.value < ratio;
+    const Difference& found = entry.difference;
+    return found.real && std::max(found.own.value, found.ratio.value) < ratio;
   });
 }
 

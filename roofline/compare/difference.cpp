@@ -20,6 +20,8 @@ constexpr double kT3MedianAbs = 0.7649;
 constexpr double kT3Quantile = 3.1824;  ///< of 0.975
 /// Of the chance of a false alarm, what is spent on the whole; the rest is for single quantities.
 constexpr double kShareOfWhole = 0.2;
+/// Below this p value what all have in common is taken for more than chance.
+constexpr double kWholeInDoubt = 0.05;
 /// Two copies of one folder do not prove that runs agree: no run resolves less.
 constexpr double kLeastSpread = 1e-3;
 
@@ -111,7 +113,11 @@ void correct(Outcome& out, const std::vector<double>& p, double whole, const Lim
   for (std::size_t i = 0; i < out.each.size(); ++i) {
     Difference& each = out.each[i];
     each.p = std::min(1.0, corrected[i] / (1 - share));
-    each.real = each.p < limits.family_error && large(each.own.value, limits);
+    // Where most may have moved for a reason, what stood still is no difference of its own.
+    const bool moved =
+        large(each.ratio.value, limits) && (each.ratio.value > 1) == (each.own.value > 1);
+    each.real = each.p < limits.family_error && large(each.own.value, limits) &&
+                (moved || !(whole < kWholeInDoubt));
   }
   if (std::isnan(whole)) return;
   out.whole.own = out.whole.ratio;

@@ -40,10 +40,11 @@ struct Ratio {
 };
 
 struct Difference {
-  Ratio ratio;        ///< speed of B / speed of A
-  Ratio own;          ///< without what all quantities have in common
-  double p = 1;       ///< of `own`, corrected
-  bool real = false;  ///< p and `own` are both beyond the limits
+  Ratio ratio;   ///< speed of B / speed of A
+  Ratio own;     ///< without what all quantities have in common
+  double p = 1;  ///< of `own`, corrected
+  bool real =
+      false;  ///< p and `own` are beyond the limits; `ratio`, too, if the whole may have moved
 };
 
 enum class Method { kMannWhitney, kSpreadOfAll, kSpreadByHost };

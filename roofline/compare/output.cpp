@@ -98,8 +98,12 @@ std::string text_of(const Comparison& c) {
       "its CSVs\n",
       real, c.entries.size());
   if (!std::isnan(c.outcome.whole.ratio.value)) {
+    const auto& [value, low, high] = c.outcome.whole.ratio;
+    const bool decided = c.outcome.whole.real || !(low > 1 || high < 1);
     out += fmt::format("all together: {}{}\n", shown(c.outcome.whole.ratio),
-                       c.outcome.whole.real ? ", REAL" : "");
+                       c.outcome.whole.real ? ", REAL"
+                       : decided            ? ""
+                                            : ", not decided: several runs a side would tell");
   }
   if (c.only_a + c.only_b > 0) {
     out +=

@@ -183,6 +183,24 @@ TEST(Differences, AKernelSlowedByFivePerCentIsFound) {
   EXPECT_LE(found({60, 1, 0.05, 0.012, 0}, 0.05, 100, 14), 5);
 }
 
+TEST(Differences, WhatStandsStillWhileMostAreFasterIsNoDifference) {
+  Host host(22);
+  auto quantities = host.pair(60, 10, 0.005, 0.005, 0);
+  for (std::size_t i = 0; i < 40; ++i) {
+    for (double& value : quantities[i].b) value += std::log(1.3);
+  }
+  const auto slower = [](const Outcome& outcome) {
+    return std::count_if(outcome.each.begin(), outcome.each.end(),
+                         [](const Difference& d) { return d.real && d.own.value < 1; });
+  };
+  EXPECT_EQ(slower(differences(quantities, kShared)), 0);
+  for (double& value : quantities[50].b) value -= 0.5;  // one that is slower
+  EXPECT_EQ(slower(differences(quantities, kShared)), 1);
+  // One run a side: on a machine of one's own, where 1.3 together is more than chance.
+  for (Quantity& quantity : quantities) quantity.a.resize(1), quantity.b.resize(1);
+  EXPECT_EQ(slower(differences(quantities, {.host_whole_spread = 0.01})), 1);
+}
+
 TEST(Differences, AWholeMachineThatIsSlowerIsOneFinding) {
   Host host(21);
   auto quantities = host.pair(20, 8, 0.01, 0.01, 0);
