@@ -24,6 +24,7 @@
 #include "roofline/machine/bench_words.hpp"
 #include "roofline/machine/gpu.hpp"
 #include "roofline/machine/machine.hpp"
+#include "roofline/machine/state.hpp"
 #include "roofline/own_bench.hpp"
 #include "roofline/prediction.hpp"
 #include "roofline/process.hpp"
@@ -735,6 +736,10 @@ int run(const RunOptions& options) {
   if (fresh) {
     json facts = machine.facts;
     add_advertised(facts);
+    // The load average still has what built these programs.
+    if (const double busy = machine::busy_share_now(); !std::isnan(busy)) {
+      facts["state"]["busy_share"] = busy;
+    }
     folder.emplace(
         RunFolder::create(options.out, context.machine_of(device), settings,
                           facts.dump(1, ' ', false, json::error_handler_t::replace) + "\n"));

@@ -24,6 +24,13 @@ Finding gpu_processes(const Box& box) {
 /// Before the run: during it the load is mostly our own.
 Finding load(const Box& box) {
   Finding out{Grade::kUnknown, "other-processes", "load", {"cpu/"}};
+  const double busy = box.machine.number("/state/busy_share");
+  if (!std::isnan(busy)) {
+    out.grade = busy > limit("load_per_core") ? Grade::kWarn : Grade::kPass;
+    out.text =
+        fmt::format("other processes took {} of the CPU time when the run began", percent(busy));
+    return out;
+  }
   const double tasks = box.machine.number("/state/load_average/0");
   const double cores = box.machine.number("/cpu/logical_cpus");
   if (std::isnan(tasks) || std::isnan(cores)) return out;

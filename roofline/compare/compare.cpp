@@ -107,6 +107,7 @@ bool passing(const std::string& field) {
                                            "/limits/memory_left_bytes",
                                            "/load_avg",
                                            "/state/load_average",
+                                           "/state/busy_share",
                                            "/state/steal_fraction_since_boot",
                                            "/date",
                                            "/executable",

@@ -3,10 +3,12 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <sstream>
+#include <thread>
 
 #include "roofline/machine/files.hpp"
 #include "roofline/machine/limits.hpp"
@@ -78,6 +80,27 @@ json hypervisor(const Processor& processor, const fs::path& root) {
 #endif
 }
 
+/// Ticks since boot, of all CPUs together; NaN if unknown.
+struct CpuTime {
+  double busy, steal, total;
+};
+
+/// cpu user nice system idle iowait irq softirq steal guest guest_nice; the guests' time is already
+/// part of user and nice (proc(5)).
+CpuTime cpu_time(std::string_view proc_stat) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  std::istringstream words{std::string(proc_stat)};
+  std::string name;
+  words >> name;
+  double ticks[8], total = 0;
+  for (double& field : ticks) {
+    if (name != "cpu" || !(words >> field)) return {kNan, kNan, kNan};
+    total += field;
+  }
+  const auto& [user, nice, system, idle, wait, irq, soft_irq, steal] = ticks;
+  return {total - idle - wait - steal, steal, total};
+}
+
 json load_average(const fs::path& root) {
   const auto line = read_line(root / "proc/loadavg");
   std::istringstream words(line.value_or(""));
@@ -95,20 +118,21 @@ std::string bracketed(std::string_view text) {
 }
 
 double steal_fraction(std::string_view proc_stat) {
-  // cpu user nice system idle iowait irq softirq steal guest guest_nice; the guests' time is
-  // already part of user and nice (proc(5)).
-  std::istringstream words{std::string(proc_stat)};
-  std::string name;
-  double total = 0, steal = std::numeric_limits<double>::quiet_NaN();
-  words >> name;
-  if (name != "cpu") return steal;
-  for (int field = 0; field < 8; ++field) {
-    double ticks;
-    if (!(words >> ticks)) return std::numeric_limits<double>::quiet_NaN();
-    total += ticks;
-    if (field == 7) steal = ticks;
-  }
-  return total > 0 ? steal / total : std::numeric_limits<double>::quiet_NaN();
+  const CpuTime time = cpu_time(proc_stat);
+  return time.total > 0 ? time.steal / time.total : std::numeric_limits<double>::quiet_NaN();
+}
+
+double busy_share(std::string_view before, std::string_view after) {
+  const CpuTime a = cpu_time(before), b = cpu_time(after);
+  return b.total > a.total ? (b.busy - a.busy) / (b.total - a.total)
+                           : std::numeric_limits<double>::quiet_NaN();
+}
+
+double busy_share_now() {
+  const auto look = [] { return read_line("/proc/stat").value_or(""); };
+  const std::string before = look();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  return busy_share(before, look());
 }
 
 json read_state(const Processor& processor, const fs::path& root) {

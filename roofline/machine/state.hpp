@@ -16,6 +16,12 @@ std::string bracketed(std::string_view text);
 /// unknown.
 double steal_fraction(std::string_view proc_stat);
 
+/// Share of all CPU time between two states of /proc/stat that programs took; NaN if unknown.
+double busy_share(std::string_view before, std::string_view after);
+
+/// The same of half a second in which this program sleeps.
+double busy_share_now();
+
 /// Governor, boost, huge pages, load, steal, hypervisor, kernel … An unknown is null. `root` is
 /// put before /proc and /sys (tests).
 nlohmann::json read_state(const Processor& processor, const std::filesystem::path& root = "/");

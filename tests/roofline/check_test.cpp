@@ -670,6 +670,16 @@ TEST(Check, ClocksOfABoardThatNoSheetNames) {
   EXPECT_EQ(finding(box.report(), "sm-clock").grade, Grade::kPass);
 }
 
+TEST(Check, TheBuildBeforeARunIsNoOtherProcess) {
+  Planted box = healthy_cpu();
+  box.state("load_average") = {8.0, 4.0, 2.0};
+  EXPECT_EQ(finding(box.report(), "other-processes").grade, Grade::kWarn);
+  box.state("busy_share") = 0.02;
+  EXPECT_EQ(finding(box.report(), "other-processes").grade, Grade::kPass);
+  box.state("busy_share") = 0.5;
+  EXPECT_EQ(finding(box.report(), "other-processes").grade, Grade::kWarn);
+}
+
 TEST(Check, ALinkFasterThanPcieIsNoFault) {
   Planted box = healthy_gpu();
   box.gpu("pcie_generation") = 1;

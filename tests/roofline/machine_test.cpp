@@ -235,6 +235,16 @@ TEST(State, Parsers) {
   EXPECT_TRUE(std::isnan(steal_fraction("")));
 }
 
+TEST(State, BusyShareOfTwoLooks) {
+  // 200 ticks on: 30 user, 10 nice, 5 system, 100 idle, 20 waiting, 3 + 2 interrupts, 30 stolen.
+  const char* before = "cpu 100 0 50 1000 10 1 1 5 0 0";
+  const char* after = "cpu 130 10 55 1100 30 4 3 35 0 0";
+  EXPECT_DOUBLE_EQ(busy_share(before, after), 50.0 / 200);
+  EXPECT_TRUE(std::isnan(busy_share(before, before)));
+  EXPECT_TRUE(std::isnan(busy_share("", after)));
+  EXPECT_TRUE(std::isnan(busy_share(before, "cpu 1 2 3")));
+}
+
 TEST(State, OfAMadeUpSystem) {
   FakeRoot root;
   root.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
