@@ -56,8 +56,9 @@ json of_gpu(const json& device) {
 void add_advertised(json& facts) {
   auto& cpu = facts.at("cpu");
   const auto& clock = cpu.at("base_clock_hz");
-  cpu["advertised"] =
-      clock.is_null() ? json(nullptr) : json{{"base_clock_hz", clock}, {"source", "CPUID"}};
+  cpu["advertised"] = clock.is_null()
+                          ? json(nullptr)
+                          : json{{"base_clock_hz", clock}, {"source", "CPUID or the kernel"}};
   cpu["per_core_cycle"] = per_core_cycle(cpu.at("microarchitecture"));
   for (auto& device : facts.at("gpu").at("devices")) device["advertised"] = of_gpu(device);
 }

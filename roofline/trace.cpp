@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "roofline/bench_json.hpp"
+#include "roofline/machine/state.hpp"
 
 namespace roofline {
 namespace {
@@ -61,18 +62,16 @@ void Trace::sample(double time_s, const std::string& during) {
   table_.set("temperature_c", temperature_c());
   double load = 0;
   if (std::ifstream("/proc/loadavg") >> load) table_.set("load", load);
-  // /proc/stat: user nice system idle iowait irq softirq steal, in ticks since boot.
-  std::string cpu;
-  double ticks[8] = {};
-  std::ifstream stat("/proc/stat");
-  stat >> cpu;
-  for (double& tick : ticks) stat >> tick;
-  if (stat) {
-    double all = 0;
-    for (const double tick : ticks) all += tick;
-    if (busy_ > 0 && all > busy_) table_.set("steal", (ticks[7] - stolen_) / (all - busy_));
-    busy_ = all;
-    stolen_ = ticks[7];
+  std::string stat;
+  std::ifstream file("/proc/stat");
+  std::getline(file, stat);
+  const machine::CpuTime now = machine::cpu_time(stat);
+  if (!std::isnan(now.total)) {
+    if (ticks_ > 0 && now.total > ticks_) {
+      table_.set("steal", (now.steal - stolen_) / (now.total - ticks_));
+    }
+    ticks_ = now.total;
+    stolen_ = now.steal;
   }
   if (gpus_ == nullptr) return;
   for (const machine::GpuMoment& gpu : gpus_->look()) {

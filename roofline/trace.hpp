@@ -22,8 +22,8 @@ class Trace {
   std::filesystem::path file_;
   CsvTable table_;
   const machine::GpuWatch* gpus_;
-  double offset_s_ = 0;  ///< of the rows that were there before
-  double busy_ = 0, stolen_ = 0;
+  double offset_s_ = 0;            ///< of the rows that were there before
+  double ticks_ = 0, stolen_ = 0;  ///< of all CPUs at the sample before
 };
 
 }  // namespace roofline

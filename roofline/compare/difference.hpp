@@ -43,8 +43,8 @@ struct Difference {
   Ratio ratio;   ///< speed of B / speed of A
   Ratio own;     ///< without what all quantities have in common
   double p = 1;  ///< of `own`, corrected
-  bool real =
-      false;  ///< p and `own` are beyond the limits; `ratio`, too, if the whole may have moved
+  /// p and `own` are beyond the limits; `ratio`, too, where the whole is taken to have moved.
+  bool real = false;
 };
 
 enum class Method { kMannWhitney, kSpreadOfAll, kSpreadByHost };

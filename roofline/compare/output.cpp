@@ -98,12 +98,14 @@ std::string text_of(const Comparison& c) {
       "its CSVs\n",
       real, c.entries.size());
   if (!std::isnan(c.outcome.whole.ratio.value)) {
-    const auto& [value, low, high] = c.outcome.whole.ratio;
-    const bool decided = c.outcome.whole.real || !(low > 1 || high < 1);
-    out += fmt::format("all together: {}{}\n", shown(c.outcome.whole.ratio),
-                       c.outcome.whole.real ? ", REAL"
-                       : decided            ? ""
-                                            : ", not decided: several runs a side would tell");
+    const Ratio& ratio = c.outcome.whole.ratio;
+    const char* verdict = "";
+    if (c.outcome.whole.real) {
+      verdict = ", REAL";
+    } else if (ratio.low > 1 || ratio.high < 1) {
+      verdict = ", not decided: several runs a side would tell";
+    }
+    out += fmt::format("all together: {}{}\n", shown(ratio), verdict);
   }
   if (c.only_a + c.only_b > 0) {
     out +=

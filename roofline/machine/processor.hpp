@@ -29,7 +29,7 @@ struct Processor {
   double base_clock_hz = 0;  ///< leaf 0x16, the brand string's "@ 2.90GHz", or the kernel's
 };
 
-/// This processor. `root` is put before /proc (tests).
+/// This processor. `root` is put before /proc and /sys (tests).
 Processor read_processor(const std::filesystem::path& root = "/");
 
 /// Model name, implementer and part from a /proc/cpuinfo text (Arm, or x86 without CPUID).

@@ -80,27 +80,6 @@ json hypervisor(const Processor& processor, const fs::path& root) {
 #endif
 }
 
-/// Ticks since boot, of all CPUs together; NaN if unknown.
-struct CpuTime {
-  double busy, steal, total;
-};
-
-/// cpu user nice system idle iowait irq softirq steal guest guest_nice; the guests' time is already
-/// part of user and nice (proc(5)).
-CpuTime cpu_time(std::string_view proc_stat) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  std::istringstream words{std::string(proc_stat)};
-  std::string name;
-  words >> name;
-  double ticks[8], total = 0;
-  for (double& field : ticks) {
-    if (name != "cpu" || !(words >> field)) return {kNan, kNan, kNan};
-    total += field;
-  }
-  const auto& [user, nice, system, idle, wait, irq, soft_irq, steal] = ticks;
-  return {total - idle - wait - steal, steal, total};
-}
-
 json load_average(const fs::path& root) {
   const auto line = read_line(root / "proc/loadavg");
   std::istringstream words(line.value_or(""));
@@ -115,6 +94,22 @@ std::string bracketed(std::string_view text) {
   const auto open = text.find('['), close = text.find(']');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return {};
   return std::string(text.substr(open + 1, close - open - 1));
+}
+
+CpuTime cpu_time(std::string_view proc_stat) {
+  // cpu user nice system idle iowait irq softirq steal guest guest_nice; the guests' time is
+  // already part of user and nice (proc(5)).
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  std::istringstream words{std::string(proc_stat)};
+  std::string name;
+  words >> name;
+  double ticks[8], total = 0;
+  for (double& field : ticks) {
+    if (name != "cpu" || !(words >> field)) return {kNan, kNan, kNan};
+    total += field;
+  }
+  const auto& [user, nice, system, idle, wait, irq, soft_irq, steal] = ticks;
+  return {total - idle - wait - steal, steal, total};
 }
 
 double steal_fraction(std::string_view proc_stat) {

@@ -12,6 +12,12 @@ namespace roofline::machine {
 /// The choice in brackets: "always [madvise] never" -> "madvise"; empty if there is none.
 std::string bracketed(std::string_view text);
 
+/// Ticks since boot of all CPUs together, as a text of /proc/stat has them; NaN if unknown.
+struct CpuTime {
+  double busy, steal, total;
+};
+CpuTime cpu_time(std::string_view proc_stat);
+
 /// Share of all CPU time since boot that the hypervisor gave to others (/proc/stat); NaN if
 /// unknown.
 double steal_fraction(std::string_view proc_stat);

@@ -36,6 +36,11 @@ ServePrediction with_batch(Serving serving, std::int64_t batch) {
   return predict(serving);
 }
 
+/// Slower than the limit, which NaN is none of, or than predicted because of the links.
+bool beyond(const ServePrediction& p, double latency_limit_s) {
+  return p.t_step_s > latency_limit_s || p.link_bound == true;
+}
+
 void check(const Serving& base, std::int64_t most_chips) {
   if (most_chips > 1000000000) throw BadInput("no search goes beyond 1e9 chips");
   if (std::isnan(base.memory_bytes)) {
@@ -60,10 +65,7 @@ std::optional<Serving> best_within(const Serving& base, double latency_limit_s,
     // arithmetic bounds the MLP; from there on a larger batch only waits longer.
     const std::int64_t within =
         first_batch(largest_batch(at),
-                    [&](std::int64_t b) {
-                      const ServePrediction p = with_batch(at, b);
-                      return p.t_step_s > latency_limit_s || p.link_bound == true;
-                    }) -
+                    [&](std::int64_t b) { return beyond(with_batch(at, b), latency_limit_s); }) -
         1;
     if (within < 1) continue;
     const double useful = std::ceil(predict(at).critical_batch);
@@ -88,9 +90,7 @@ std::optional<Serving> fewest_chips(const Serving& base, double tokens_per_s,
         most, [&](std::int64_t b) { return with_batch(at, b).tokens_per_s >= tokens_per_s; });
     if (enough > most) continue;
     at.batch = enough;
-    const ServePrediction p = predict(at);
-    if (p.link_bound == true) continue;
-    if (p.t_step_s > latency_limit_s) continue;  // false where there is no limit (NaN)
+    if (beyond(predict(at), latency_limit_s)) continue;
     return at;
   }
   return std::nullopt;

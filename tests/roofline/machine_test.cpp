@@ -235,6 +235,15 @@ TEST(State, Parsers) {
   EXPECT_TRUE(std::isnan(steal_fraction("")));
 }
 
+TEST(Processor, TheKernelsBaseClockWhereTheProcessorNamesNone) {
+  FakeRoot root;
+  const double own = read_processor(root.path()).base_clock_hz;
+  root.write("sys/devices/system/cpu/cpu0/acpi_cppc/nominal_freq", "2450\n");
+  EXPECT_EQ(read_processor(root.path()).base_clock_hz, own > 0 ? own : 2.45e9);
+  root.write("sys/devices/system/cpu/cpu0/cpufreq/base_frequency", "2600000\n");
+  EXPECT_EQ(read_processor(root.path()).base_clock_hz, own > 0 ? own : 2.6e9);
+}
+
 TEST(State, BusyShareOfTwoLooks) {
   // 200 ticks on: 30 user, 10 nice, 5 system, 100 idle, 20 waiting, 3 + 2 interrupts, 30 stolen.
   const char* before = "cpu 100 0 50 1000 10 1 1 5 0 0";

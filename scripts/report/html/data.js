@@ -181,6 +181,7 @@ function makeRun(embedded, index) {
   run.benchmarks =
       [...groupBy(rows, (row) => JSON.stringify(BENCHMARK_KEYS.map((k) => row[k]))).values()].map(
           (group) => makeBenchmark(run, group));
+  run.ran = run.benchmarks.filter((b) => !b.counted);
   for (const part of run.benchmarks.filter((b) => b.parent)) {
     part.whole = run.benchmarks.find(
         (b) => b.scope === "program" && b.device === part.device && b.threads === part.threads &&

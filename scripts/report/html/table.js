@@ -4,7 +4,7 @@
 // level -> row of a benchmark
 const rowAt = (b, level) => b.rows.find((r) => r.level === level);
 // What ran, once each: counters' rows repeat the model's.
-const ran = benchmarks.filter((b) => !b.counted);
+const ran = runs.flatMap((run) => run.ran);
 const timed = ran.reduce((sum, b) => sum + (b.total_time ?? 0), 0);
 
 // head, what it means, value (a number in base units, or a text), how a number is written.

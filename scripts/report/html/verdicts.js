@@ -45,8 +45,8 @@ function machineLine(run) {
 
 // The fastest benchmark on a ceiling: on a dtype and unit by FLOP/s, on a level by bytes/s there.
 function bestOn(run, ceiling) {
-  const ours = run.benchmarks.filter(
-      (b) => b.device === ceiling.device && !b.refused && !b.counted &&
+  const ours = run.ran.filter(
+      (b) => b.device === ceiling.device && !b.refused &&
           (b.threads == null || ceiling.threads == null || b.threads === ceiling.threads));
   let best = null;
   for (const b of ours) {

@@ -7,9 +7,8 @@ const keysOf = (shape) => Object.fromEntries(
 
 // Products of the curve's shape on all cores, whose weights came from memory.
 function measuredOn(run, curve) {
-  return run.benchmarks.filter((b) => {
-    if (b.kernel !== "matmul" || b.temperature !== "cold" || b.refused || b.counted || !b.rate)
-      return false;
+  return run.ran.filter((b) => {
+    if (b.kernel !== "matmul" || b.temperature !== "cold" || b.refused || !b.rate) return false;
     const {batch, N, K} = keysOf(b.shape);
     return !batch && K === curve.D && N === curve.F && b.dtype === curve.dtype &&
         b.device === curve.device && (b.threads == null || b.threads === run.cores.get(b.device));

@@ -2,11 +2,10 @@
 // Whole programs, such as a decode step, and their parts: predicted against measured.
 
 function decodeChoices(run) {
-  const programs =
-      run.benchmarks.filter((b) => b.scope === "program" && b.time_s && b.t_lower_s && !b.counted);
+  const programs = run.ran.filter((b) => b.scope === "program" && b.time_s && b.t_lower_s);
   if (!programs.length) return [];
   const partsOf = (program) =>
-      run.benchmarks.filter((b) => b.whole === program && b.time_s && b.t_lower_s && !b.counted);
+      run.ran.filter((b) => b.whole === program && b.time_s && b.t_lower_s);
   return [
     {
       words: "whole programs",

@@ -6,8 +6,7 @@ const MOST_RATIOS = 60;  // rows that a plate has room for
 // Of each work that a library did as well, the fastest kernel of ours: all of them, or as many of
 // the highest and of the lowest ratios.
 function ratioChoices(run) {
-  const able =
-      run.benchmarks.filter((b) => b.time_s && !b.library && !b.refused && !b.parent && !b.counted);
+  const able = run.ran.filter((b) => b.time_s && !b.library && !b.refused && !b.parent);
   const fastest = [...groupBy(able, sameWork).values()]
                       .filter((rows) => rows.some((b) => b.peer))
                       .map((rows) => rows.reduce((a, b) => (b.time_s < a.time_s ? b : a)));
