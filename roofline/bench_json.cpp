@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <tuple>
 
@@ -191,10 +192,11 @@ bool is_argument(std::string_view part) {
   return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// op/variant/dtype/key:value/…
+/// op/variant/dtype/key:value/…, where the variant is a name: neither saxpy/1024/f32 nor
+/// convert/f32/bf16 has one.
 bool is_ours(const std::vector<std::string>& parts) {
-  return parts.size() >= 3 && canonical_dtype(parts[2]) &&
-         std::all_of(parts.begin() + 3, parts.end(), keyed);
+  return parts.size() >= 3 && canonical_dtype(parts[2]) && !is_argument(parts[1]) &&
+         !canonical_dtype(parts[1]) && std::all_of(parts.begin() + 3, parts.end(), keyed);
 }
 
 double seconds_per_unit(const RowReader& row) {
@@ -206,8 +208,12 @@ double seconds_per_unit(const RowReader& row) {
   row.fail(fmt::format("field 'time_unit' is '{}', not ns, us, ms or s", unit));
 }
 
-std::string level_that_holds(const Benchmark& row, const std::vector<ContextCache>& caches) {
-  if (row.device == "gpu") return "HBM";
+/// `gpu_l2_bytes`: of the GPU's L2, NaN if unknown. Half of it may hold copies of the other half.
+std::string level_that_holds(const Benchmark& row, const std::vector<ContextCache>& caches,
+                             double gpu_l2_bytes) {
+  if (row.device == "gpu") {
+    return row.temperature != "cold" && row.working_set_bytes <= gpu_l2_bytes / 2 ? "L2" : "HBM";
+  }
   if (row.temperature == "cold" || std::isnan(row.working_set_bytes)) return "DRAM";
   for (const ContextCache& cache : caches) {
     const double bytes = cache.level <= 2 ? cache.within_reach(row.threads) : cache.bytes;
@@ -236,14 +242,20 @@ std::vector<ContextCache> context_caches(const json& context) {
   return out;
 }
 
-/// SMs of the GPU, or of the slice (MIG) that the program saw: a text, as all that a program adds.
-double context_gpu_sms(const json& context) {
-  const json told = context.value("gpu_sms", json());
+/// A count above 0 that a program has added to its context, as text like all that it adds: of the
+/// GPU, or of the slice (MIG) that it saw.
+double context_count(const json& context, const char* field) {
+  const json told = context.value(field, json());
   const std::string text = told.is_string() ? told.get<std::string>() : "";
-  int sms = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sms);
-  const bool good = error == std::errc() && end == text.data() + text.size() && sms > 0;
-  return good ? sms : kUnknownNumber;
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool good = error == std::errc() && end == text.data() + text.size() && count > 0;
+  return good ? static_cast<double>(count) : kUnknownNumber;
+}
+
+std::string context_text(const json& context, const char* field) {
+  const json told = context.value(field, json());
+  return told.is_string() ? told.get<std::string>() : "";
 }
 
 class Reader {
@@ -265,12 +277,9 @@ class Reader {
           fmt::format("{}: 'context' is {}, not an object", source, context.type_name()));
     }
     const auto caches = context_caches(context);
-    gpu_sms_ = context_gpu_sms(context);
-    const json name = context.value("machine", json());
-    if (name.is_string() && data_.machine.empty()) data_.machine = name.get<std::string>();
-    const json gpu = context.value("gpu", json());
-    if (gpu.is_string() && data_.gpu.empty())
-      data_.gpu = machine::plain_name(gpu.get<std::string>());
+    gpu_sms_ = context_count(context, "gpu_sms");
+    gpu_l2_bytes_ = std::fmax(gpu_l2_bytes_, context_count(context, "gpu_l2_bytes"));
+    read_machine(context, source);
     std::size_t samples = 0, aggregates = 0;
     std::optional<RowReader> without_work;
     in_file_.clear();
@@ -304,6 +313,10 @@ class Reader {
   BenchData finish() {
     for (std::size_t i = 0; i < data_.benchmarks.size(); ++i) {
       Benchmark& row = data_.benchmarks[i];
+      // The file that tells the size of the GPU's L2 may come after the row's.
+      if (levels_untold_[i]) {
+        row.level_bytes.emplace_back(level_that_holds(row, {}, gpu_l2_bytes_), row.bytes);
+      }
       row.lived_times_s = row.times_s;
       std::vector<double> clocks;
       for (const Surroundings& beside : row.beside) {
@@ -330,6 +343,20 @@ class Reader {
   }
 
  private:
+  void read_machine(const json& context, const std::string& source) {
+    const std::string name = context_text(context, "machine");
+    if (data_.machine.empty()) {
+      data_.machine = name;
+      machine_source_ = source;
+    } else if (!name.empty() && name != data_.machine) {
+      throw BadInput(fmt::format("{}: ran on {}, {} on {}: one machine at a time", source, name,
+                                 machine_source_, data_.machine));
+    }
+    if (data_.microarchitecture.empty())
+      data_.microarchitecture = context_text(context, "microarchitecture");
+    if (data_.gpu.empty()) data_.gpu = machine::plain_name(context_text(context, "gpu"));
+  }
+
   void skip(const std::string& name, const std::string& reason) {
     const std::string plain = joined(name_parts(name));
     const bool known = std::any_of(
@@ -364,6 +391,9 @@ class Reader {
     const auto [found, fresh] = index_.try_emplace(
         {sample.name, sample.device, sample.attempt, sample.roof_of}, data_.benchmarks.size());
     if (fresh) {
+      // Of a GPU's probe that names no level the bytes lie between two, or on a link.
+      levels_untold_.push_back(sample.level_bytes.empty() && sample.bytes > 0 &&
+                               sample.device == "gpu" && !is_probe(sample));
       data_.benchmarks.push_back(std::move(sample));
       gpu_.emplace_back();
       parts_.push_back(std::move(parts));
@@ -372,11 +402,8 @@ class Reader {
       if (first.source != source) {
         row.fail(fmt::format("is in {} too: two files may not measure the same", first.source));
       }
-      const auto differ = [](double a, double b) {
-        return std::abs(a - b) > 1e-6 * std::max(std::abs(a), std::abs(b));
-      };
-      if (differ(first.flops, sample.flops) || differ(first.bytes, sample.bytes)) {
-        row.fail("samples of one benchmark disagree in flops or bytes per iteration");
+      if (const std::string what = difference(first, sample); !what.empty()) {
+        row.fail(fmt::format("samples of one benchmark disagree in {}", what));
       }
       first.throttle = united_reasons(first.throttle, sample.throttle);
     }
@@ -384,6 +411,23 @@ class Reader {
     add_time(row, found->second, time, beside);
     add_part_times(row, found->second);
     return true;
+  }
+
+  /// What two samples of one benchmark may not differ in, and do.
+  static std::string difference(const Benchmark& a, const Benchmark& b) {
+    const auto differ = [](double x, double y) {
+      return std::isnan(x) != std::isnan(y) ||
+             std::abs(x - y) > 1e-6 * std::max(std::abs(x), std::abs(y));
+    };
+    if (differ(a.flops, b.flops) || differ(a.bytes, b.bytes)) return "flops or bytes per iteration";
+    if (a.threads != b.threads) return "threads";
+    if (a.dtype != b.dtype || a.roof_dtype != b.roof_dtype) return "dtype";
+    if (a.exec_unit != b.exec_unit) return "exec_unit";
+    if (differ(a.working_set_bytes, b.working_set_bytes)) return "working_set_bytes";
+    const bool same_levels = std::equal(
+        a.level_bytes.begin(), a.level_bytes.end(), b.level_bytes.begin(), b.level_bytes.end(),
+        [&](auto& x, auto& y) { return x.first == y.first && !differ(x.second, y.second); });
+    return same_levels ? "" : "the bytes of their levels";
   }
 
   void add_part_times(const RowReader& row, std::size_t program) {
@@ -441,7 +485,11 @@ class Reader {
                       own));
     }
     out.threads = defaults_.threads;
-    if (const auto count = positive_int(label["threads"])) out.threads = *count;
+    if (const std::string& told = label["threads"]; !told.empty()) {
+      const auto count = positive_int(told);
+      if (!count) row.fail(fmt::format("'threads={}' in the label is not a count", told));
+      out.threads = *count;
+    }
     if (const auto wrong = read_name(out)) row.fail(*wrong);
 
     out.flops = row.counter("flops");
@@ -477,9 +525,12 @@ class Reader {
     out.bytes_source = label["bytes_source"].empty() ? "model" : label["bytes_source"];
 
     out.working_set_bytes = row.optional_number("working_set_bytes");
+    if (out.working_set_bytes < 0) row.fail("counter 'working_set_bytes' is below 0");
+    if (out.working_set_bytes == 0) out.working_set_bytes = kUnknownNumber;
     if (const double launches = row.positive_number("launches"); !std::isnan(launches)) {
       out.launches = launches;
     }
+    refuse_misspelt_levels(row);
     for (const std::string_view level : kLevels) {
       const std::string counter = fmt::format("bytes_{}", level);
       if (!row.raw().contains(counter)) continue;
@@ -491,13 +542,25 @@ class Reader {
       if (row.raw().contains(counter)) out.counted_bytes.emplace_back(level, row.counter(counter));
     }
     out.not_counted = label["counters"];
-    // A GPU's probe that names no level lies between two, or on a link.
-    const bool nowhere = out.device == "gpu" && is_probe(out);
-    if (out.level_bytes.empty() && out.bytes > 0 && !nowhere) {
-      out.level_bytes.emplace_back(
-          defaults_.level.empty() ? level_that_holds(out, caches) : defaults_.level, out.bytes);
+    if (out.level_bytes.empty() && out.bytes > 0) {
+      if (!defaults_.level.empty())
+        out.level_bytes.emplace_back(defaults_.level, out.bytes);
+      else if (out.device == "cpu")
+        out.level_bytes.emplace_back(level_that_holds(out, caches, kUnknownNumber), out.bytes);
     }
     return out;
+  }
+
+  static void refuse_misspelt_levels(const RowReader& row) {
+    for (const auto& [field, value] : row.raw().items()) {
+      if (!field.starts_with("bytes_")) continue;
+      std::string level = field.substr(6);
+      for (char& c : level) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      const bool known =
+          std::find(std::begin(kLevels), std::end(kLevels), level) != std::end(kLevels);
+      if (known && field != "bytes_" + level)
+        row.fail(fmt::format("counter '{}' is written 'bytes_{}'", field, level));
+    }
   }
 
   /// Without their times.
@@ -542,12 +605,15 @@ class Reader {
   const RowDefaults& defaults_;
   BenchData data_;
   double gpu_sms_ = kUnknownNumber;  // of the file at hand
+  double gpu_l2_bytes_ = defaults_.gpu_l2_bytes;
+  std::string machine_source_;  // the file that names data_.machine
   std::map<std::tuple<std::string, std::string, int, std::string>, std::size_t> index_;
   std::map<std::pair<std::string, int>, std::size_t> in_file_;  // by name and attempt
   struct OfGpu {
     std::vector<double> power_w, memory_clock_hz;
   };
   std::vector<OfGpu> gpu_;                     // by benchmark
+  std::vector<bool> levels_untold_;            // the same; of a GPU's kernels
   std::vector<std::vector<Benchmark>> parts_;  // of each, for programs
 };
 
@@ -630,7 +696,15 @@ bool Benchmark::gated() const {
 BenchData read_bench_json(std::span<const std::filesystem::path> files,
                           const RowDefaults& defaults) {
   Reader reader(defaults);
-  for (const auto& file : files) reader.add(read_text(file), file.string());
+  std::set<std::filesystem::path> known;
+  for (const auto& file : files) {
+    std::error_code none;
+    const auto path = std::filesystem::weakly_canonical(file, none);
+    if (!none && !known.insert(path).second) {
+      throw BadInput(file.string() + ": given twice: its samples would count double");
+    }
+    reader.add(read_text(file), file.string());
+  }
   return reader.finish();
 }
 

@@ -19,6 +19,7 @@ inline constexpr double kUnknownNumber = NAN;
 struct RowDefaults {
   std::string device, dtype, exec_unit, level;
   int threads = 1;
+  double gpu_l2_bytes = kUnknownNumber;
 };
 
 /// What was seen beside a sample; NaN where the row does not carry it.
@@ -86,8 +87,9 @@ struct SkippedRow {
 };
 
 struct BenchData {
-  std::string machine;  ///< from the context; empty for a user's own file
-  std::string gpu;      ///< the same of its GPU
+  std::string machine;            ///< from the context; empty for a user's own file
+  std::string gpu;                ///< the same of its GPU
+  std::string microarchitecture;  ///< the same of its cores
   std::vector<Benchmark> benchmarks;
   std::vector<SkippedRow> skipped;  ///< rows with an error in place of a time, or without counters
 };
@@ -97,9 +99,9 @@ struct BenchData {
 /// and device come from its name or label, else from `defaults`. Level of the bytes: counters
 /// bytes_<level>; a row with only `bytes` counts at the level in `defaults`, else at the last one
 /// (DRAM, HBM) if its name says temp:cold, else at the smallest cache of the file's context that
-/// holds working_set_bytes (per thread for L1 and L2), else at the last one. What hardware counters
-/// saw of a call: counted_flops and counted_bytes_<level>, or why they did not as counters= in the
-/// label.
+/// holds working_set_bytes (per thread for L1 and L2; on a GPU half of L2, whose size another file
+/// of the run may tell), else at the last one. What hardware counters saw of a call: counted_flops
+/// and counted_bytes_<level>, or why they did not as counters= in the label.
 ///
 /// A row whose label says scope=program and parts=<name> <name> … is followed by its parts, as
 /// benchmarks of the operation <kernel>_<name> with the program as parent. The label tells of each
@@ -111,7 +113,8 @@ struct BenchData {
 /// `benchmarks`, wrong types, no row with counters `flops` and `bytes`, one of them missing, times
 /// or counters that are not finite and positive, an unknown time unit, rows without a known device
 /// or dtype, Google Benchmark threads above 1 (its per-iteration counters are ambiguous then),
-/// samples of one benchmark that disagree in flops or bytes.
+/// samples of one benchmark that disagree in what they say of it, a file given twice, files of two
+/// machines.
 BenchData read_bench_json(std::span<const std::filesystem::path> files,
                           const RowDefaults& defaults = {});
 /// The same for one text; `source` stands for the file name.
@@ -119,8 +122,9 @@ BenchData parse_bench_json(std::string_view text, const std::string& source,
                            const RowDefaults& defaults = {});
 
 /// Fills what `row.name` tells, and leaves of the name what `benchmark_name` does. Ours is
-/// op/variant/dtype/key:value/…; of anyone else's the arguments (numbers, key:value) are the shape
-/// and the rest the kernel, but for a dtype behind the first part. Returns what is wrong with it.
+/// op/variant/dtype/key:value/…, the variant no number and no dtype; of anyone else's the arguments
+/// (numbers, key:value) are the shape and the rest the kernel, but for a dtype behind the first
+/// part. Returns what is wrong with it.
 std::optional<std::string> read_name(Benchmark& row);
 
 /// A name without what Google Benchmark appends to it (/real_time and the like).

@@ -346,6 +346,14 @@ bool is_roof(const Ceiling& row) {
          row.condition.find("sustained") == std::string::npos;
 }
 
+bool is_better_roof(const Ceiling& row, const Ceiling& other) {
+  const auto doubtful = [](const Ceiling& c) {
+    return c.verdict.find("no-plateau") != std::string::npos ||
+           c.verdict.find("above-theory") != std::string::npos;
+  };
+  return doubtful(row) == doubtful(other) ? row.value() > other.value() : doubtful(other);
+}
+
 const Ceiling* under(std::span<const Ceiling> rows, const Ceiling& row, std::string_view moments) {
   const auto load = [](const Ceiling& c) {
     return c.condition.substr(0, c.condition.find_last_of('+') + 1);
@@ -416,7 +424,7 @@ std::string level_of_size(double size_bytes, int threads, std::span<const machin
 Ceilings ceilings_from(const std::vector<Benchmark>& all, const CeilingContext& context) {
   std::vector<Benchmark> rows, quiet;
   std::copy_if(all.begin(), all.end(), std::back_inserter(rows),
-               [](const Benchmark& row) { return row.roof_of.empty(); });
+               [](const Benchmark& row) { return is_probe(row) && row.roof_of.empty(); });
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(quiet),
                [](const Benchmark& row) { return row.gated() && row.quiet(); });
   Ceilings out = take_sweeps(quiet, Moments::kQuiet, context);
@@ -538,6 +546,7 @@ std::vector<Ceiling> read_ceilings(const std::filesystem::path& path) {
     return static_cast<int>(value);
   };
   std::vector<Ceiling> out;
+  std::map<std::string, std::string> machines;  // by device
   for (std::size_t i = 0; i < table.rows(); ++i) {
     Ceiling row;
     row.machine = table.text(i, "machine");
@@ -573,6 +582,16 @@ std::vector<Ceiling> read_ceilings(const std::filesystem::path& path) {
     row.advertised_source = table.text(i, "advertised_source");
     row.verdict = table.text(i, "verdict");
     row.cause = table.text(i, "cause");
+    if (row.measured_low > row.measured || row.measured_high < row.measured) {
+      throw BadInput(fmt::format("{}: 'measured' is not between 'measured_low' and 'measured_high'",
+                                 table.where(i)));
+    }
+    const auto [first, fresh] = machines.try_emplace(row.device, row.machine);
+    if (!fresh && first->second != row.machine) {
+      throw BadInput(
+          fmt::format("{}: column 'machine': '{}', but '{}' above: one machine at a time",
+                      table.where(i), row.machine, first->second));
+    }
     out.push_back(std::move(row));
   }
   return out;

@@ -118,6 +118,10 @@ Ceilings ceilings_from(const std::vector<Benchmark>& rows, const CeilingContext&
 /// or after seconds of load (sustained) says what those are worth and is no roof.
 bool is_roof(const Ceiling& row);
 
+/// Whether `row` is to be a roof rather than `other`, which is one for the same work: the higher
+/// one, but where only one of them is flat and below its own theory.
+bool is_better_roof(const Ceiling& row, const Ceiling& other);
+
 /// The same ceiling at other moments: quiet or as-lived. Null if there is none.
 const Ceiling* under(std::span<const Ceiling> rows, const Ceiling& row, std::string_view moments);
 /// A row beside another one that stands for the ceiling: as-lived beside quiet, no roof beside one.
@@ -128,7 +132,8 @@ void flag(Ceiling& row, std::string_view verdict, std::string cause);
 
 CsvTable ceilings_table(const std::vector<Ceiling>& rows);
 CsvTable sweep_table(const std::vector<SweepPoint>& rows, const CeilingContext& context);
-/// Throws BadInput naming file, line and column.
+/// Throws BadInput naming file, line and column; also of two machines' rows, or of figures that do
+/// not lie in their own interval.
 std::vector<Ceiling> read_ceilings(const std::filesystem::path& path);
 
 /// Order of levels from the core outwards, for sorting; unknown ones come last.

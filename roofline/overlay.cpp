@@ -14,16 +14,19 @@
 namespace roofline {
 namespace {
 
+/// A spec chip's: nothing measured stands in for it.
+bool is_of_spec(const Ceiling& ceiling) { return ceiling.device.empty(); }
+
 bool serves(const Ceiling& ceiling, const Benchmark& row, std::string_view resource) {
   if (ceiling.resource != resource || std::isnan(ceiling.value())) return false;
-  if (ceiling.device.empty()) return true;
+  if (is_of_spec(ceiling)) return true;
   return ceiling.device == row.device && (row.device == "gpu" || ceiling.threads == row.threads);
 }
 
 /// A spec chip has one main memory, whatever the rows call theirs.
 bool same_level(const Ceiling& ceiling, std::string_view level) {
   return ceiling.level == level ||
-         (ceiling.device.empty() && ceiling.level == "HBM" && level == "DRAM");
+         (is_of_spec(ceiling) && ceiling.level == "HBM" && level == "DRAM");
 }
 
 const Ceiling* compute_roof(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
@@ -31,7 +34,7 @@ const Ceiling* compute_roof(const Benchmark& row, const std::vector<Ceiling>& ce
   const Ceiling* vector = nullptr;
   const Ceiling* best = nullptr;
   const auto keep = [](const Ceiling*& kept, const Ceiling& ceiling) {
-    if (!kept || ceiling.value() > kept->value()) kept = &ceiling;
+    if (!kept || is_better_roof(ceiling, *kept)) kept = &ceiling;
   };
   for (const Ceiling& ceiling : ceilings) {
     if (!serves(ceiling, row, "compute") || ceiling.dtype != row.roof_dtype) continue;
@@ -53,7 +56,7 @@ const Ceiling* bandwidth_roof(const Benchmark& row, std::string_view level,
   const Ceiling* best = nullptr;
   for (const Ceiling& ceiling : ceilings) {
     if (serves(ceiling, row, "bandwidth") && same_level(ceiling, level) &&
-        ceiling.operation == "read" && (!best || ceiling.value() > best->value())) {
+        ceiling.operation == "read" && (!best || is_better_roof(ceiling, *best))) {
       best = &ceiling;
     }
   }
@@ -147,8 +150,9 @@ class Beside {
   const Rate& memory() const { return memory_; }
   /// FLOP/s of the unit that `roof` is of.
   Rate compute(const Ceiling* roof) const {
+    if (!roof || is_of_spec(*roof)) return {};
     return rate(&Benchmark::flops, [&](const Benchmark& probe) {
-      return roof && probe.flops > 0 && probe.roof_dtype == roof->dtype &&
+      return probe.flops > 0 && probe.roof_dtype == roof->dtype &&
              probe.exec_unit == roof->exec_unit;
     });
   }
@@ -239,6 +243,11 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
   };
 
   const Ceiling* compute = done.flops > 0 ? compute_roof(row, ceilings) : nullptr;
+  if (compute && !is_of_spec(*compute) && !row.exec_unit.empty() &&
+      compute->exec_unit != row.exec_unit) {
+    common.stand_in = fmt::format("no {} peak of {}{}: held against {}", row.roof_dtype,
+                                  row.exec_unit, on_threads(row), compute->exec_unit);
+  }
   const bool compute_known = compute || done.flops == 0;
   const Rate peak_beside = beside.compute(compute);
   const Rate peak = held_by(peak_beside, compute, done.flops);
@@ -250,7 +259,8 @@ std::vector<Point> points_of(const Benchmark& row, const Done& done,
   bool all_known = compute_known;
   for (const auto& [level, bytes] : done.level_bytes) {
     LevelTime time{.roof = bandwidth_roof(row, level, ceilings)};
-    time.rate = held_by(time.roof && level == "DRAM" ? beside.memory() : Rate{}, time.roof, bytes);
+    const bool main_memory = time.roof && level == "DRAM" && !is_of_spec(*time.roof);
+    time.rate = held_by(main_memory ? beside.memory() : Rate{}, time.roof, bytes);
     time.seconds = bytes > 0 ? bytes / time.rate.value : 0;
     times.push_back(time);
     // Of a level before the last one the roof may be missing: L3 on cores whose share of it is no

@@ -32,7 +32,8 @@ struct Point {
   std::string peer;
   double peer_ratio = kUnknownNumber;
   std::string verdict;
-  std::string missing;  ///< of no-roof: which ceiling is unknown, in words
+  std::string missing;   ///< of no-roof: which ceiling is unknown, in words
+  std::string stand_in;  ///< of a compute roof that is another unit's than the row's, in words
 };
 
 /// Whether it took less than `seconds` beyond its own interval, what the clock is worth and, a
@@ -45,7 +46,8 @@ bool is_beyond(const Point& point, double seconds, double uncertainty = 1);
 /// The compute roof C is the ceilings row of the same device, roof_dtype, exec_unit and (on a CPU)
 /// threads that is_roof(); where the row's unit is unknown or has no such ceiling, the best unit of
 /// that dtype, for a vector unit the best of those if there is one.
-/// The bandwidth roof W of a level is its fastest `read` row with the same threads. A ceiling that
+/// The bandwidth roof W of a level is its fastest `read` row with the same threads (of those that
+/// is_better_roof()). A ceiling that
 /// is known only as advertised (a spec chip) serves in place of a measured one.
 ///
 /// Where a probe of the main memory or of the peak was measured beside the row

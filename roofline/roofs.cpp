@@ -81,8 +81,7 @@ CeilingContext context_of(const machine::Machine& machine, const std::string& gp
   context.machine = machine.name;
   if (name.is_string()) context.gpu = machine::plain_name(name.get<std::string>());
   context.caches = machine.caches;
-  // Multiplies go where scalar multiply-adds go, two FLOP each.
-  if (core) context.issue_per_cycle = core->flops_per_cycle("f32", "scalar") / 2;
+  context.issue_per_cycle = issue_per_cycle(machine.microarchitecture);
   const json::json_pointer kinds("/cpu/core_kinds");
   const bool hybrid = machine.facts.is_object() && machine.facts.contains(kinds) &&
                       machine.facts.at(kinds).is_number() && machine.facts.at(kinds) > 1;
@@ -104,6 +103,12 @@ CeilingContext context_of(const machine::Machine& machine, const std::string& gp
     return out;
   };
   return context;
+}
+
+double issue_per_cycle(const std::string& microarchitecture) {
+  const specs::Microarchitecture* core = specs::microarchitecture(microarchitecture);
+  // Multiplies go where scalar multiply-adds go, two FLOP each.
+  return core ? core->flops_per_cycle("f32", "scalar") / 2 : kUnknownNumber;
 }
 
 std::vector<Ceiling> advertised_ceilings(const specs::Chip& chip) {

@@ -17,6 +17,10 @@ namespace roofline {
 /// x bus / 8.
 CeilingContext context_of(const machine::Machine& machine, const std::string& gpu = "");
 
+/// Independent multiplies that a core of this microarchitecture issues per cycle; NaN where no
+/// table tells.
+double issue_per_cycle(const std::string& microarchitecture);
+
 /// A chip's advertised peaks and memory bandwidth as ceilings for any device.
 std::vector<Ceiling> advertised_ceilings(const specs::Chip& chip);
 

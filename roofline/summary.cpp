@@ -79,6 +79,8 @@ std::string kernels_summary(const std::vector<Point>& points) {
   std::vector<Work> order;
   std::map<Work, const Point*> best;
   std::map<std::string, std::size_t> faults;
+  std::map<std::string, std::size_t> stand_ins;
+  const Benchmark* last = nullptr;
   std::size_t guessed = 0;  // held against the main memory for want of a working set
   const auto faster = [](const Point& a, const Point& b) {
     const auto key = [](const Point& p) {
@@ -92,7 +94,10 @@ std::string kernels_summary(const std::vector<Point>& points) {
     if (point.verdict == "no-roof") {
       ++faults["no-roof" + (point.missing.empty() ? "" : fmt::format(" ({})", point.missing))];
     }
-    guessed += point.verdict == "above-roof" && row.device == "cpu" && point.level == "DRAM" &&
+    if (&row != last && point.bound_by == "compute" && !point.stand_in.empty())
+      ++stand_ins[point.stand_in];
+    last = &row;
+    guessed += point.verdict == "above-roof" && (point.level == "DRAM" || point.level == "HBM") &&
                row.temperature != "cold" && std::isnan(row.working_set_bytes);
     if (!row.part.empty()) continue;
     const Work work{row.device, row.kernel, row.dtype, row.shape, row.temperature, row.threads};
@@ -116,7 +121,7 @@ std::string kernels_summary(const std::vector<Point>& points) {
     name += row.device == "gpu" ? "/gpu" : fmt::format("/{}T", row.threads);
     rows.push_back({printable(name), row.variant.empty() ? "-" : printable(row.variant),
                     with_prefix(point.time_s, "s") + (not_quiet ? "*" : ""),
-                    with_prefix(point.achieved_flops_per_s, rate_unit("compute", row.roof_dtype)),
+                    with_prefix(point.achieved_flops_per_s, rate_unit("compute", row.dtype)),
                     with_prefix(row.bytes / point.time_s, "B/s"),
                     point.bound_by.empty() ? "-" : point.bound_by,
                     refused(point) ? point.verdict : percent(point.t_lower_s / point.time_s),
@@ -128,6 +133,9 @@ std::string kernels_summary(const std::vector<Point>& points) {
   for (const auto& [verdict, count] : faults) {
     out += fmt::format("{} row{} with verdict {}: see roofline.csv\n", count, count == 1 ? "" : "s",
                        verdict);
+  }
+  for (const auto& [words, count] : stand_ins) {
+    out += fmt::format("{} ({} benchmark{})\n", words, count, count == 1 ? "" : "s");
   }
   if (guessed > 0) {
     out += fmt::format(

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 /// What the terminal shows of a roofline.csv row.
 struct Row {
   std::string device, kernel, variant, dtype, shape, temperature, level, bound_by, peer, verdict;
-  double threads, time_s, flops, intensity, flops_per_s, t_lower_s, peer_ratio;
+  double threads, time_s, flops, bytes, intensity, flops_per_s, t_lower_s, peer_ratio;
 
   bool refused() const {
     return verdict.find("above-roof") != std::string::npos ||
@@ -43,8 +43,12 @@ std::vector<Row> read_rows(const fs::path& path) {
     rows.push_back({text("device"), text("kernel"), text("variant"), text("dtype"), text("shape"),
                     text("temperature"), text("level"), text("bound_by"), text("peer"),
                     text("verdict"), number("threads"), number("time_s"), number("flops"),
-                    number("intensity"), number("achieved_flops_per_s"), number("t_lower_s"),
-                    number("peer_ratio")});
+                    number("bytes"), number("intensity"), number("achieved_flops_per_s"),
+                    number("t_lower_s"), number("peer_ratio")});
+    if (!(rows.back().time_s > 0)) {
+      throw BadInput(
+          fmt::format("{}: column 'time_s': '{}' is not above 0", table.where(i), text("time_s")));
+    }
   }
   return rows;
 }
@@ -73,48 +77,62 @@ std::vector<Row> bounding(const std::vector<Row>& rows) {
   return out;
 }
 
-/// The thread count that stands for a whole device; 1 where rows have none.
-int all_threads(const std::vector<Ceiling>& ceilings, const std::vector<Row>& rows,
-                const std::string& device) {
-  int most = 0;
+/// The thread count that a device is shown on: all that its ceilings have; where kernels have run
+/// on fewer only, the most of theirs, if there are ceilings for it. 1 where rows have none.
+int threads_of(const std::vector<Ceiling>& ceilings, const std::vector<Row>& rows,
+               const std::string& device) {
+  std::set<int> measured, ran;
   for (const Ceiling& c : ceilings) {
-    if (c.device == device && c.resource != "latency") most = std::max(most, c.threads);
+    if (c.device == device && c.resource != "latency") measured.insert(c.threads);
   }
-  if (most > 0) return most;
   for (const Row& row : rows) {
-    if (row.device == device && row.threads < 1e9) {
-      most = std::max(most, static_cast<int>(row.threads));
-    }
+    if (row.device == device && row.threads < 1e9) ran.insert(static_cast<int>(row.threads));
   }
-  return std::max(most, 1);
+  if (measured.empty()) return ran.empty() ? 1 : std::max(1, *ran.rbegin());
+  const int all = *measured.rbegin();
+  return ran.empty() || ran.contains(all) || !measured.contains(*ran.rbegin()) ? all
+                                                                               : *ran.rbegin();
 }
 
-/// By kernel the thread count it is shown on: `all` of them, or the most where it has not run on
-/// all.
-std::map<std::string, double> shown_threads(const std::vector<Row>& rows, const std::string& device,
-                                            int all) {
-  std::map<std::string, double> most;
+/// A kernel on one type and temperature.
+using Series = std::tuple<std::string, std::string, std::string>;
+Series series_of(const Row& row) { return {row.kernel, row.dtype, row.temperature}; }
+
+/// The thread count that each series is shown on: that of the device, or the most where it has not
+/// run on that.
+std::map<Series, double> shown_threads(const std::vector<Row>& rows, const std::string& device,
+                                       int of_device) {
+  std::map<Series, double> most;
   for (const Row& row : rows) {
     if (row.device != device || std::isnan(row.threads)) continue;
-    const auto [found, fresh] = most.try_emplace(row.kernel, row.threads);
-    const bool better = found->second != all && (row.threads == all || row.threads > found->second);
+    const auto [found, fresh] = most.try_emplace(series_of(row), row.threads);
+    const bool better =
+        found->second != of_device && (row.threads == of_device || row.threads > found->second);
     if (!fresh && better) found->second = row.threads;
   }
   return most;
 }
 
-bool is_shown(const Row& row, const std::map<std::string, double>& threads) {
-  return std::isnan(row.threads) || row.threads == threads.at(row.kernel);
+bool is_shown(const Row& row, const std::map<Series, double>& threads) {
+  return std::isnan(row.threads) || row.threads == threads.at(series_of(row));
+}
+
+/// " on 1T" where that is not what the device is shown on.
+std::string other_threads(const Row& row, int of_device) {
+  const bool other = row.device == "cpu" && row.threads < 1e9 && row.threads != of_device;
+  return other ? fmt::format(" on {:g}T", row.threads) : "";
 }
 
 /// For each operation, dtype and temperature the largest problem and the fastest variant on it.
 std::string best_kernels(const std::vector<Row>& rows, const std::string& device,
-                         const std::map<std::string, double>& threads) {
-  std::map<std::tuple<std::string, std::string, std::string>, Row> best;
+                         const std::map<Series, double>& threads, int of_device) {
+  std::map<Series, Row> best;
   for (const Row& row : rows) {
     if (row.device != device || !is_shown(row, threads) || row.refused()) continue;
-    const auto [found, fresh] = best.try_emplace({row.kernel, row.dtype, row.temperature}, row);
-    const auto order = [](const Row& r) { return std::make_tuple(r.flops, -r.time_s); };
+    const auto [found, fresh] = best.try_emplace(series_of(row), row);
+    const auto order = [](const Row& r) {
+      return std::make_tuple(r.flops, r.flops > 0 ? 0 : r.bytes, -r.time_s);
+    };
     if (!fresh && order(row) > order(found->second)) found->second = row;
   }
   std::vector<std::vector<std::string>> table = {
@@ -123,10 +141,12 @@ std::string best_kernels(const std::vector<Row>& rows, const std::string& device
   for (const auto& [work, row] : best) {
     const bool not_quiet = row.verdict == "not-quiet";
     disturbed += not_quiet;
-    const std::string name = fmt::format("{} {} {}", row.kernel, row.dtype, row.temperature);
+    const std::string name = fmt::format("{} {} {}{}", row.kernel, row.dtype, row.temperature,
+                                         other_threads(row, of_device));
     table.push_back({printable(name), printable(row.shape), printable(row.variant),
                      with_prefix(row.time_s, "s") + (not_quiet ? "*" : ""),
-                     with_prefix(row.flops_per_s, rate_unit("compute", row.dtype)),
+                     row.flops > 0 ? with_prefix(row.flops_per_s, rate_unit("compute", row.dtype))
+                                   : with_prefix(row.bytes / row.time_s, "B/s"),
                      row.bound_by.empty() ? "-" : printable(row.bound_by),
                      percent(row.t_lower_s / row.time_s)});
   }
@@ -194,7 +214,7 @@ Roofs roofs_of(const std::vector<Ceiling>& ceilings, const std::string& device, 
   Roofs roofs;
   const auto keep = [](auto& map, const auto& key, const Ceiling& c) {
     const auto [found, fresh] = map.try_emplace(key, c);
-    if (!fresh && c.measured > found->second.measured) found->second = c;
+    if (!fresh && is_better_roof(c, found->second)) found->second = c;
   };
   for (const Ceiling& c : ceilings) {
     const bool here = c.device == device && (device != "cpu" || c.threads == threads);
@@ -314,9 +334,10 @@ std::string text_report(const fs::path& results_dir) {
   for (const Ceiling& c : ceilings) devices.insert(c.device);
   for (const Row& row : rows) devices.insert(row.device);
   for (const std::string& device : devices) {
-    const int threads = all_threads(ceilings, rows, device);
+    const int threads = threads_of(ceilings, rows, device);
     const auto shown = shown_threads(rows, device, threads);
     std::vector<Row> points;
+    std::set<std::string> on_fewer;
     std::size_t refused = 0;
     for (const Row& row : rows) {
       if (row.device != device || !is_shown(row, shown)) continue;
@@ -324,15 +345,19 @@ std::string text_report(const fs::path& results_dir) {
         ++refused;
       } else if (row.intensity > 0 && row.flops_per_s > 0) {
         points.push_back(row);
+        const std::string other = other_threads(row, threads);
+        if (!other.empty()) on_fewer.insert(printable(row.kernel + " " + row.dtype + other));
       }
     }
-    out += fmt::format("\n{}{}\n", printable(device),
-                       device == "cpu" ? fmt::format(", {} threads", threads) : "");
+    out += fmt::format(
+        "\n{}{}\n", printable(device),
+        device != "cpu" ? "" : fmt::format(", {} thread{}", threads, threads == 1 ? "" : "s"));
     out += chart(roofs_of(ceilings, device, threads), points);
+    out += in_lines("other threads: ", {on_fewer.begin(), on_fewer.end()});
     if (refused > 0) {
       out += fmt::format("{} not drawn, faster than their own roof: see roofline.csv\n", refused);
     }
-    out += "\n" + best_kernels(rows, device, shown);
+    out += "\n" + best_kernels(rows, device, shown, threads);
   }
   return out;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +27,7 @@ struct Options {
   RowDefaults defaults;
 };
 
-/// Names for the rows: the ceilings', else those that the benchmarks tell. Says so where they
+/// Names for the rows: those that the benchmarks tell, else the ceilings'. Says so where they
 /// differ.
 CeilingContext context_of(const BenchData& data, const std::vector<Ceiling>& ceilings,
                           const std::string& chip) {
@@ -44,9 +45,31 @@ CeilingContext context_of(const BenchData& data, const std::vector<Ceiling>& cei
       fmt::print(stderr, "roofline: the benchmarks ran on {}, the ceilings are of {}\n", name,
                  found->machine);
     }
-    name = found->machine;
+    if (name.empty()) name = found->machine;
   }
   return out;
+}
+
+/// A size of the GPU's L2 that its ceilings tell of: half of it held what they were measured with.
+double l2_of_gpu(const std::vector<Ceiling>& ceilings) {
+  double bytes = kUnknownNumber;
+  for (const Ceiling& c : ceilings) {
+    if (c.device == "gpu" && c.resource == "bandwidth" && c.level == "L2")
+      bytes = std::fmax(bytes, 2 * c.working_set_bytes);
+  }
+  return bytes;
+}
+
+/// Samples are judged by what a core of their machine gives by itself, or by each other.
+void judge_samples(BenchData& data) {
+  const double issue = issue_per_cycle(data.microarchitecture);
+  const auto gated = [](const Benchmark& row) { return row.gated(); };
+  if (std::isnan(issue) && std::any_of(data.benchmarks.begin(), data.benchmarks.end(), gated)) {
+    fmt::print(stderr,
+               "roofline: no table has these cores: which samples were quiet is judged by the best "
+               "of these files\n");
+  }
+  set_disturbed_apart(data.benchmarks, issue);
 }
 
 int analyze(Options options) {
@@ -59,8 +82,11 @@ int analyze(Options options) {
   if (!options.ceilings.empty()) ceilings = read_ceilings(options.ceilings);
   if (!options.chip.empty()) ceilings = advertised_ceilings(specs::chip(options.chip));
   const std::vector<std::filesystem::path> files(options.bench.begin(), options.bench.end());
+  options.defaults.gpu_l2_bytes = l2_of_gpu(ceilings);
   BenchData data = read_bench_json(files, options.defaults);
-  set_disturbed_apart(data.benchmarks);
+  if (data.benchmarks.empty() && data.skipped.empty())
+    throw BadInput(options.bench.front() + ": 'benchmarks' is empty");
+  judge_samples(data);
   const auto points = overlay(data.benchmarks, ceilings);
   const CeilingContext context = context_of(data, ceilings, options.chip);
   if (!options.out.empty()) {

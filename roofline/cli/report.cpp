@@ -12,6 +12,7 @@
 #include "roofline/check/facts.hpp"
 #include "roofline/cli/commands.hpp"
 #include "roofline/csv.hpp"
+#include "roofline/error.hpp"
 #include "roofline/process.hpp"
 #include "roofline/roofs.hpp"
 #include "roofline/summary.hpp"
@@ -26,8 +27,9 @@ struct Options {
   bool text = false;
 };
 
-/// How many benchmarks want samples, from the samples themselves where they lie unpacked.
-std::string samples_line(const std::filesystem::path& folder) {
+/// How many benchmarks want samples, from the samples themselves where they lie unpacked, or why
+/// that cannot be told.
+std::string samples_line(const std::filesystem::path& folder) try {
   const std::filesystem::path facts = folder / "machine.json";
   if (!std::filesystem::is_directory(folder / "bench") || !std::filesystem::exists(facts))
     return {};
@@ -35,6 +37,8 @@ std::string samples_line(const std::filesystem::path& folder) {
   const Analysis analysis = analyze_folder(folder, context_of(check::machine_of(known)));
   const std::string wanting = wanting_samples(analysis.data.benchmarks);
   return wanting.empty() ? wanting : fmt::format("\n{}\n", wanting);
+} catch (const BadInput& fault) {
+  return fmt::format("\nquiet samples are not counted: {}\n", fault.what());
 }
 
 }  // namespace

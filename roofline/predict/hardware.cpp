@@ -68,7 +68,7 @@ const Ceiling* fastest(const Hardware& hardware, const std::string& dtype, const
   const Ceiling* best = nullptr;
   for (const Ceiling& c : hardware.ceilings) {
     if (c.resource == "compute" && c.dtype == dtype && accepts(c) &&
-        (!best || c.value() > best->value())) {
+        (!best || is_better_roof(c, *best))) {
       best = &c;
     }
   }
@@ -190,7 +190,7 @@ Roofs roofs(const Hardware& hardware, const ComputeChoice& choice, double peak, 
   if (std::isnan(peak)) take_peak(hardware, choice, out);
   const Ceiling* memory = nullptr;
   for (const Ceiling& c : hardware.ceilings) {
-    if (is_main_memory(c) && (!memory || c.value() > memory->value())) memory = &c;
+    if (is_main_memory(c) && (!memory || is_better_roof(c, *memory))) memory = &c;
   }
   if (memory) {
     out.level = memory->level;

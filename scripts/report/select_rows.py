@@ -43,6 +43,12 @@ def shown_threads(results, device):
     }
 
 
+def _roof_order(row):
+    """As `roofline analyze` takes roofs: a flat one below its own theory before a higher one."""
+    doubtful = "no-plateau" in row.verdict or "above-theory" in row.verdict
+    return (not doubtful, row.measured)
+
+
 def memory_roofs(results, device):
     """The fastest measured read of each level on the whole device, inner level first.
 
@@ -50,7 +56,7 @@ def memory_roofs(results, device):
     one.
     """
     threads = all_core_threads(results, device)
-    better = lambda row: (row.operation == "read", row.measured)
+    better = lambda row: (row.operation == "read", *_roof_order(row))
     best = {}
     for row in results.ceilings:
         if (row.device, row.resource) != (device, "bandwidth") or not row.measured:
@@ -72,7 +78,7 @@ def compute_roofs(results, device):
         if row.threads is not None and row.threads != threads:
             continue
         key = (row.dtype, row.exec_unit)
-        if key not in best or row.measured > best[key].measured:
+        if key not in best or _roof_order(row) > _roof_order(best[key]):
             best[key] = row
     return sorted(best.values(), key=lambda row: -row.measured)
 

@@ -111,6 +111,12 @@ sed '4s/,ok,/,ok/' ceilings.csv >wrong.csv
 bad '^roofline: wrong.csv:4: 22 fields where the header has 23' --bench bench.json --ceilings wrong.csv
 sed '1s/measured,/mesured,/' ceilings.csv >wrong.csv
 bad "^roofline: wrong.csv: no column 'measured'" --bench bench.json --ceilings wrong.csv
+sed '3s/^[^,]*,/another-box,/' ceilings.csv >wrong.csv
+bad "^roofline: wrong.csv:3: column 'machine': 'another-box', but '.*' above: one machine at a time" \
+  --bench bench.json --ceilings wrong.csv
+echo '{"benchmarks": []}' >none.json
+bad "^roofline: none.json: 'benchmarks' is empty" --bench none.json
+bad '^roofline: ./bench.json: given twice' --bench bench.json ./bench.json
 bad '^roofline: cannot write .*nowhere/x.csv: No such file' --bench bench.json --out nowhere/x.csv
 if [ -c /dev/full ]; then
   bad '^roofline: cannot write' --bench bench.json --out /dev/full/x.csv

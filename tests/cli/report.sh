@@ -36,4 +36,36 @@ refuses 'text and a page' 'text.*out|out.*text' --text --out "$work/page.html" "
 mkdir "$work/half"
 cp "$data/roofline.csv" "$work/half"
 "$roofline" report --text "$work/half" | grep -Fq 'no ceilings.csv' || { echo 'no note'; failed=1; }
+
+# What ran on fewer threads says so; of copies, which do no FLOP, the largest is shown, in bytes.
+mkdir "$work/fewer"
+cp "$data/ceilings.csv" "$work/fewer"
+{ cat "$data/roofline.csv"
+  echo 'small,cpu,operation,,dot,slow,f64,scalar,N:8,cold,1,,2e-8,,,6,,,,,10,DRAM,10,model,1,5e8,,,,10,DRAM,1e-8,,,,,,,,ok'
+  for n in 1 100; do
+    echo "small,cpu,operation,,copy,c,f32,scalar,N:$n,cold,2,,${n}e-8,,,6,,,,,0,DRAM,$n,model,0,0,,,,,DRAM,${n}e-9,,,,,,,,ok"
+  done
+} >"$work/fewer/roofline.csv"
+"$roofline" report --text "$work/fewer" >"$work/out"
+grep -q '^other threads:  dot f64 on 1T$' "$work/out" &&
+  grep -q '^dot f64 cold on 1T  *N:8 ' "$work/out" &&
+  grep -q '^copy f32 cold  *N:100  *c  *1.00 us  *100 MB/s  *DRAM  *10.0 %$' "$work/out" ||
+  { echo 'fewer threads, or no FLOP:'; cat "$work/out"; failed=1; }
+# Nothing ran on two: the roofs of one thread are shown, where there are any.
+sed 's/,cold,2,/,cold,1,/' "$data/roofline.csv" >"$work/fewer/roofline.csv"
+sed 's/,2,/,1,/' "$data/ceilings.csv" | tail -n +2 >>"$work/fewer/ceilings.csv"
+"$roofline" report --text "$work/fewer" | grep -qx 'cpu, 1 thread' || { echo 'not shown on one thread'; failed=1; }
+
+sed 's/,2e-8,/,-2e-8,/' "$data/roofline.csv" >"$work/bad/roofline.csv"
+refuses 'a time below 0' "roofline.csv:2: column 'time_s': '-2e-8' is not above 0" --text "$work/bad"
+
+# A file of samples that is cut off costs the line that counts them, not the tables.
+cp -r "$data" "$work/cut"
+mkdir "$work/cut/bench"
+echo '{"name": "small"}' >"$work/cut/machine.json"
+echo '{"benchmarks": [' >"$work/cut/bench/dot.json"
+"$roofline" report --text "$work/cut" >"$work/out" || { echo 'a cut-off bench file is fatal'; failed=1; }
+grep -q '^dot f32 cold ' "$work/out" &&
+  grep -q '^quiet samples are not counted: .*bench/dot.json:.*not JSON, or cut off' "$work/out" ||
+  { echo 'a cut-off bench file:'; cat "$work/out"; failed=1; }
 exit $failed

@@ -119,6 +119,16 @@ TEST(BenchJson, ArgumentsOfAUsersNameAreTheShape) {
   EXPECT_EQ(of("512"), "512|512|");
 }
 
+TEST(BenchJson, AVariantIsNoNumberAndNoDtype) {
+  const auto of = [](const std::string& name) {
+    const Benchmark b = only(file(row("", name)));
+    return b.kernel + "|" + b.variant + "|" + b.dtype + "|" + b.shape;
+  };
+  EXPECT_EQ(of("saxpy/avx2/f64/N:8"), "saxpy|avx2|f64|N:8");
+  EXPECT_EQ(of("saxpy/1024/f64"), "saxpy||f64|1024");
+  EXPECT_EQ(of("convert/f64/bf16"), "convert||bf16|");
+}
+
 TEST(BenchJson, RowsWithoutCountersAreSkippedBesideOthers) {
   const std::string plain = R"({"name": "BM_plain/8", "real_time": 5, "time_unit": "ns"})";
   const BenchData data =
@@ -147,6 +157,77 @@ TEST(BenchJson, OneBenchmarkInTwoFilesIsRefused) {
     EXPECT_NE(what.find("a.json too"), std::string::npos) << what;
   }
   std::filesystem::remove_all(folder);
+}
+
+TEST(BenchJson, FilesOfTwoMachinesOrOneFileTwiceAreRefused) {
+  const auto folder = std::filesystem::temp_directory_path() / "roofline_two_machines";
+  std::filesystem::create_directories(folder);
+  const auto a = folder / "a.json", b = folder / "b.json";
+  write_atomically(a,
+                   file(row("", "BM_a"), R"({"machine": "box-a", "microarchitecture": "zen4"})"));
+  write_atomically(b, file(row("", "BM_b"), R"({"machine": "box-b"})"));
+  const auto fault_of = [](const std::vector<std::filesystem::path>& files) {
+    try {
+      read_bench_json(files, kCpuF32);
+    } catch (const BadInput& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(fault_of({a, b}),
+            b.string() + ": ran on box-b, " + a.string() + " on box-a: one machine at a time");
+  EXPECT_EQ(fault_of({a, folder / "." / "a.json"}),
+            (folder / "." / "a.json").string() + ": given twice: its samples would count double");
+  write_atomically(b, file(row("", "BM_b")));  // a user's own
+  EXPECT_EQ(fault_of({a, b}), "");
+  EXPECT_EQ(read_bench_json(std::vector{a, b}, kCpuF32).microarchitecture, "zen4");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(BenchJson, AGpusKernelIsInL2IfHalfOfItHoldsTheSet) {
+  const auto level = [](const std::string& fields, const std::string& context,
+                        const RowDefaults& defaults = kCpuF32,
+                        const std::string& name = "saxpy/8") {
+    return only(file(row(R"("label": "device=gpu;")" + fields, name), context), defaults)
+        .level_bytes.at(0)
+        .first;
+  };
+  const std::string l2 = R"({"gpu_l2_bytes": "52428800"})";
+  EXPECT_EQ(level(R"(, "working_set_bytes": 26214400)", l2), "L2");
+  EXPECT_EQ(level(R"(, "working_set_bytes": 26214401)", l2), "HBM");
+  EXPECT_EQ(level("", l2), "HBM");
+  EXPECT_EQ(level(R"(, "working_set_bytes": 1e6)", "{}"), "HBM");
+  EXPECT_EQ(level(R"(, "working_set_bytes": 1e6)", l2, kCpuF32, "saxpy/8/temp:cold"), "HBM");
+  RowDefaults told = kCpuF32;
+  told.gpu_l2_bytes = 2e6;
+  EXPECT_EQ(level(R"(, "working_set_bytes": 1e6)", "{}", told), "L2");
+  // The file that tells may come after the row's.
+  const auto folder = std::filesystem::temp_directory_path() / "roofline_gpu_l2";
+  std::filesystem::create_directories(folder);
+  const std::vector<std::filesystem::path> files = {folder / "a.json", folder / "b.json"};
+  write_atomically(files[0], file(row(R"("label": "device=gpu;", "working_set_bytes": 1e6)")));
+  write_atomically(files[1], file(row("", "BM_b"), l2));
+  EXPECT_EQ(read_bench_json(files, kCpuF32).benchmarks.at(0).level_bytes.at(0).first, "L2");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(BenchJson, SamplesOfOneBenchmarkSayTheSame) {
+  const auto fault_of = [](const std::string& more) {
+    return fault(file(row(R"("working_set_bytes": 8, "bytes_L2": 5, "label": "threads=1")") + "," +
+                      row(more)));
+  };
+  const std::string at = "x.json: benchmarks[1] 'BM_x': samples of one benchmark disagree in ";
+  const std::string rest = R"("working_set_bytes": 8, "bytes_L2": 5)";
+  EXPECT_EQ(fault_of(rest + R"(, "label": "threads=1")"), "");
+  EXPECT_EQ(fault_of(rest + R"(, "label": "threads=2")"), at + "threads");
+  EXPECT_EQ(fault_of(rest + R"(, "label": "dtype=f64")"), at + "dtype");
+  EXPECT_EQ(fault_of(rest + R"(, "label": "roof_dtype=f64")"), at + "dtype");
+  EXPECT_EQ(fault_of(rest + R"(, "label": "exec_unit=scalar")"), at + "exec_unit");
+  EXPECT_EQ(fault_of(R"("working_set_bytes": 9, "bytes_L2": 5, "label": "")"),
+            at + "working_set_bytes");
+  EXPECT_EQ(fault_of(R"("bytes_L2": 5, "label": "")"), at + "working_set_bytes");
+  EXPECT_EQ(fault_of(R"("working_set_bytes": 8, "bytes_L2": 6, "label": "")"),
+            at + "the bytes of their levels");
 }
 
 TEST(BenchJson, LabelBeatsNameBeatsFlag) {
@@ -319,6 +400,15 @@ TEST(BenchJson, RowsThatAreWrongAreNamed) {
             at + "counters 'flops' and 'bytes' are both 0");
   EXPECT_EQ(fault(file(row(R"("bytes_L1": -5)"))),
             at + "counter 'bytes_L1' is not a finite number >= 0");
+  EXPECT_EQ(fault(file(row(R"("bytes_l2": 5)"))), at + "counter 'bytes_l2' is written 'bytes_L2'");
+  EXPECT_EQ(fault(file(row(R"("bytes_per_second": 5)"))), "");
+  EXPECT_EQ(fault(file(row(R"("working_set_bytes": -8)"))),
+            at + "counter 'working_set_bytes' is below 0");
+  EXPECT_TRUE(std::isnan(only(file(row(R"("working_set_bytes": 0)"))).working_set_bytes));
+  for (const char* bad : {"two", "0", "-1", "1.5"}) {
+    EXPECT_EQ(fault(file(row(std::string(R"("label": "threads=)") + bad + "\""))),
+              at + "'threads=" + bad + "' in the label is not a count");
+  }
   EXPECT_EQ(fault(file(row(R"("label": 5)"))), at + "field 'label' is number, not a string");
   EXPECT_EQ(fault(file(row(R"("label": "device=tpu")"))),
             at + "device 'tpu' is neither cpu nor gpu");

@@ -84,6 +84,17 @@ TEST(Ceilings, LevelOfASize) {
   EXPECT_EQ(level_of_size(32 * MiB, 1, {}), "");
 }
 
+TEST(Ceilings, AUsersKernelWithAProbesNameIsNone) {
+  std::vector<Benchmark> rows;
+  for (const char* name : {"launch", "stream", "chase", "link", "fma_peak"}) {
+    rows.push_back(probe(name, "", "f32", {}, 1, 1e-6, 1e3, 1e3));
+    rows.back().shape = "1024";
+  }
+  const Ceilings found = ceilings_from(rows, context());
+  EXPECT_TRUE(found.rows.empty()) << found.rows.front().id();
+  EXPECT_TRUE(found.sweep.empty());
+}
+
 TEST(Ceilings, TakesTheBestOfAFlatPiece) {
   // 100 and 97 agree; 60 does not.
   const auto c = ceilings_from(sweep({{8 * KiB, 97}, {16 * KiB, 100}, {24 * KiB, 60}}), context());

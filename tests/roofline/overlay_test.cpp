@@ -110,6 +110,19 @@ TEST(Overlay, ComputeBound) {
   EXPECT_DOUBLE_EQ(points[0].t_upper_s, 11e-3);
 }
 
+TEST(Overlay, AFlatRoofBelowItsTheoryGoesBeforeAHigherOneThatIsNot) {
+  const std::vector<Benchmark> rows = {kernel(1e3, {{"L2", 1e6}}, 1e-3)};
+  for (const char* doubt : {"no-plateau", "clock-moved+above-theory"}) {
+    auto limits = ceilings();
+    limits.push_back(ceiling("bandwidth", "L2", "simd-avx512", 400e9));
+    EXPECT_EQ(overlay(rows, limits)[0].roof, "bandwidth/L2/read/simd-avx512/threads:1");
+    limits.back().verdict = doubt;
+    EXPECT_EQ(overlay(rows, limits)[0].roof, "bandwidth/L2/read/simd-avx2/threads:1") << doubt;
+    limits = {limits.front(), limits.back()};  // the only one
+    EXPECT_EQ(overlay(rows, limits)[0].roof, "bandwidth/L2/read/simd-avx512/threads:1") << doubt;
+  }
+}
+
 TEST(Overlay, HeldAgainstTheUnitThatItIssuesTo) {
   std::vector<Benchmark> rows(3, kernel(1e9, {{"L2", 1e6}}, 0.2));
   rows[0].exec_unit = "scalar";

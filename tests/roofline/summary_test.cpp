@@ -57,6 +57,39 @@ TEST(KernelsSummary, TellsWhichRoofIsMissingAndWhatWasGuessed) {
       << text;
 }
 
+TEST(KernelsSummary, TellsOfAUnitWhosePeakStandsInForAnother) {
+  std::vector<Benchmark> rows(1);
+  rows[0].device = "cpu";
+  rows[0].kernel = rows[0].name = "mine";
+  rows[0].roof_dtype = "f32";
+  rows[0].exec_unit = "avx2";
+  rows[0].flops = 2;
+  rows[0].bytes = 1;
+  rows[0].level_bytes = {{"L1", 2}, {"DRAM", 1}};
+  rows[0].times_s = {1};
+  Ceiling peak;
+  peak.device = "cpu";
+  peak.resource = "compute";
+  peak.dtype = "f32";
+  peak.exec_unit = "simd-avx512";
+  peak.measured = 1e9;
+  Ceiling memory = peak;
+  memory.resource = "bandwidth";
+  memory.level = "DRAM";
+  memory.operation = "read";
+  const auto says = [&](const std::string& what) {
+    return kernels_summary(overlay(rows, {peak, memory})).find(what) != std::string::npos;
+  };
+  EXPECT_TRUE(says("no f32 peak of avx2 on 1 thread: held against simd-avx512 (1 benchmark)\n"));
+  for (const char* good : {"simd-avx512", ""}) {
+    rows[0].exec_unit = good;
+    EXPECT_FALSE(says("held against")) << good;
+  }
+  rows[0].exec_unit = "avx2";
+  rows[0].flops = 1e-3;
+  EXPECT_FALSE(says("held against")) << "the memory bounds it";
+}
+
 TEST(CountersSummary, HowManyAgreeWithTheModelAndWhichDoesLeast) {
   std::vector<Benchmark> rows(2);
   rows[0].name = "dot/a";

@@ -227,19 +227,21 @@ for (const run of runs) {
 }
 
 // Measured ceilings of a device on these threads: the fastest read of each level (another operation
-// only where no read was measured), and the best rate of each dtype and unit.
+// only where no read was measured), and the best rate of each dtype and unit; one that is flat and
+// below its own theory before a higher one.
 function roofsOf(run, device, threads) {
   const ours = run.ceilings.filter(
       (c) => c.device === device && c.measured && (c.threads == null || c.threads === threads));
   const best = (rows, key, better) => [...groupBy(rows, key).values()].map(
       (group) => group.reduce((a, b) => (better(b, a) ? b : a)));
   const read = (c) => c.operation === "read";
+  const doubtful = (c) => /no-plateau|above-theory/.test(c.verdict);
+  const higher = (a, b) => doubtful(a) !== doubtful(b) ? doubtful(b) : a.measured > b.measured;
   const memory = best(
       ours.filter((c) => c.resource === "bandwidth"), (c) => c.level,
-      (a, b) => (read(a) !== read(b) ? read(a) : a.measured > b.measured));
+      (a, b) => (read(a) !== read(b) ? read(a) : higher(a, b)));
   const compute = best(
-      ours.filter((c) => c.resource === "compute"), (c) => `${c.dtype} ${c.exec_unit}`,
-      (a, b) => a.measured > b.measured);
+      ours.filter((c) => c.resource === "compute"), (c) => `${c.dtype} ${c.exec_unit}`, higher);
   return {
     memory: memory.sort((a, b) => levelOrder(a.level) - levelOrder(b.level)),
     compute: compute.sort((a, b) => b.measured - a.measured)
