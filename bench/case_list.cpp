@@ -11,9 +11,8 @@ using kernels::BadInput;
 using kernels::Case;
 
 /// `M:64/N:64/temp:cold` as a case of its own.
-Case parse_case(const Options& options, int cores) {
-  Case c{.dtype = options.dtype.empty() ? "f32" : options.dtype,
-         .threads = options.threads > 0 ? options.threads : cores};
+Case parse_case(const Options& options, int threads) {
+  Case c{.dtype = options.dtype.empty() ? "f32" : options.dtype, .threads = threads};
   std::istringstream parts(options.shape);
   for (std::string part; std::getline(parts, part, '/');) {
     const auto colon = part.find(':');
@@ -28,6 +27,22 @@ Case parse_case(const Options& options, int cores) {
   return c;
 }
 
+/// Every kernel of the operation that does the case. With `fitting` also why it does not fit, if it
+/// does not.
+void add_entries(const kernels::OperationInfo& info, const Case& c, const kernels::Caches& caches,
+                 bool fitting, std::vector<Entry>& entries) {
+  for (const auto& kernel : kernels::all_kernels()) {
+    if (kernel.op != info.name || kernel.gpu() != info.gpu) continue;
+    if (!info.operation->supports(kernel, c)) continue;
+    std::string missing = kernels::missing(kernel.needs);
+    if (missing.empty() && fitting && info.operation->unfit != nullptr)
+      missing = info.operation->unfit(kernel, c, caches);
+    entries.push_back({&kernel, c,
+                       std::string(kernel.op) + "/" + std::string(kernel.variant) + "/" + c.name(),
+                       std::move(missing)});
+  }
+}
+
 }  // namespace
 
 std::vector<Entry> list_entries(const std::vector<std::string>& ops, const Options& options,
@@ -35,29 +50,26 @@ std::vector<Entry> list_entries(const std::vector<std::string>& ops, const Optio
   if (options.shape.empty() && !(options.dtype.empty() && options.threads == 0))
     throw BadInput("--dtype and --threads are of a --shape, which is not given");
   std::vector<Entry> entries;
+  std::string refusal;  // the first
   for (const auto& info : kernels::operations()) {
     if (std::find(ops.begin(), ops.end(), info.name) == ops.end()) continue;
     if (!(info.gpu ? options.gpu : options.cpu)) continue;
     const auto& caches = info.gpu ? gpu : cpu;
-    if (info.gpu && gpu.cores == 0 && !options.shape.empty()) continue;  // no GPU to refuse it
-    const auto cases = options.shape.empty()
-                           ? info.operation->cases(caches)
-                           : std::vector{parse_case(options, info.gpu ? 1 : caches.cores)};
-    for (const auto& c : cases) {
-      if (options.shape.empty() && options.suite == Suite::quick && !c.quick) continue;
-      for (const auto& kernel : kernels::all_kernels()) {
-        if (kernel.op != info.name || kernel.gpu() != info.gpu) continue;
-        if (!info.operation->supports(kernel, c)) continue;
-        std::string missing = kernels::missing(kernel.needs);
-        if (missing.empty() && options.shape.empty() && info.operation->unfit != nullptr)
-          missing = info.operation->unfit(kernel, c, caches);
-        entries.push_back(
-            {&kernel, c,
-             std::string(kernel.op) + "/" + std::string(kernel.variant) + "/" + c.name(),
-             std::move(missing)});
-      }
+    if (options.shape.empty()) {
+      for (const auto& c : info.operation->cases(caches))
+        if (options.suite == Suite::full || c.quick) add_entries(info, c, caches, true, entries);
+      continue;
+    }
+    if (info.gpu && gpu.cores == 0) continue;  // no GPU to refuse it
+    const int threads = info.gpu ? 1 : options.threads > 0 ? options.threads : caches.cores;
+    const Case own = parse_case(options, threads);
+    try {
+      add_entries(info, own, caches, false, entries);
+    } catch (const BadInput& fault) {  // another operation of the program may do it
+      if (refusal.empty()) refusal = fault.what();
     }
   }
+  if (entries.empty() && !refusal.empty()) throw BadInput(refusal);
   return entries;
 }
 

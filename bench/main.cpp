@@ -7,9 +7,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
+#include <exception>
 #include <sstream>
 
 #include "bench/case_list.hpp"
+#include "bench/google_flags.hpp"
 #include "bench/passes.hpp"
 #include "bench/run_cpu.hpp"
 #include "bench/turns.hpp"
@@ -17,6 +20,7 @@
 #include "roofline/machine/dtype_names.hpp"
 #include "roofline/machine/limits.hpp"
 #include "roofline/machine/machine.hpp"
+#include "roofline/machine/standard_streams.hpp"
 #ifdef ROOFLINE_HAS_CUDA
 #include "bench/run_cuda.hpp"
 #endif
@@ -61,6 +65,20 @@ void add_context(const roofline::machine::Machine& machine, const kernels::Cache
 class Reporter final : public benchmark::ConsoleReporter {
  public:
   Reporter() : ConsoleReporter(isatty(STDOUT_FILENO) ? OO_ColorTabular : OO_Tabular) {}
+  /// Without the warning that timings may be affected: Debian builds Google Benchmark with its
+  /// assertions, none of which is in a timed loop.
+  bool ReportContext(const Context& context) override {
+    std::ostringstream text;
+    std::ostream& errors = GetErrorStream();
+    SetErrorStream(&text);
+    const bool good = ConsoleReporter::ReportContext(context);
+    SetErrorStream(&errors);
+    std::istringstream lines(text.str());
+    for (std::string line; std::getline(lines, line);)
+      if (line.find("Library was built as DEBUG") == std::string::npos) errors << line << '\n';
+    errors.flush();
+    return good;
+  }
   void ReportRuns(const std::vector<Run>& runs) override {
     std::vector<Run> shown = runs;
     for (auto& run : shown) {
@@ -74,13 +92,40 @@ class Reporter final : public benchmark::ConsoleReporter {
   }
 };
 
+/// Google Benchmark opens the file of --benchmark_out and looks no further.
+class CheckedJson final : public benchmark::JSONReporter {
+ public:
+  bool arrived() const { return arrived_; }
+  void Finalize() override {
+    JSONReporter::Finalize();
+    arrived_ = GetOutputStream().flush().good();
+  }
+
+ private:
+  bool arrived_ = true;
+};
+
+/// OpenMP's library has bound this thread to one CPU by now, and nobody can tell which ones it
+/// might use. Threads are pinned here anyway.
+void refuse_bound_threads() {
+  for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && std::string_view(value) != "false")
+      throw kernels::BadInput(
+          fmt::format("{} is set, which hides this machine's CPUs: unset it; "
+                      "threads are pinned without it",
+                      name));
+  }
+}
+
 int run(int argc, char** argv, const std::string& operations) {
   bench::Options options;
   std::string suite = "full", device = "all";
   bool list = false, counters = false;
   int turns = -1, passes = 0;
-  CLI::App app{"Google Benchmark program of the roofline suite. All --benchmark_* flags work.",
-               "bench"};
+  CLI::App app{
+      "Google Benchmark program of the roofline suite. All --benchmark_* flags work, but for CSV.",
+      "bench"};
   app.allow_extras();
   app.add_option("--suite", suite, "quick or full")->check(CLI::IsMember({"quick", "full"}));
   app.add_option("--device", device, "cpu, gpu or all")
@@ -105,6 +150,7 @@ int run(int argc, char** argv, const std::string& operations) {
     fmt::print(stderr, "{}: {}\n", argv[0], e.what());
     return 2;
   }
+  refuse_bound_threads();
   options.dtype = roofline::canonical_dtype(options.dtype).value_or(options.dtype);
   options.suite = suite == "quick" ? bench::Suite::quick : bench::Suite::full;
   options.cpu = device != "gpu";
@@ -114,7 +160,7 @@ int run(int argc, char** argv, const std::string& operations) {
   const kernels::Caches caches = caches_of(machine, machine.usable_threads);
 #ifdef ROOFLINE_HAS_CUDA
   const kernels::Caches gpu = options.gpu ? bench::gpu_caches() : kernels::Caches{.cores = 0};
-  if (options.gpu && !bench::gpu_fault().empty())
+  if (options.gpu && (options.cpu || list) && !bench::gpu_fault().empty())
     fmt::print(stderr, "GPU left out: {}\n", bench::gpu_fault());
 #else
   const kernels::Caches gpu;
@@ -125,6 +171,7 @@ int run(int argc, char** argv, const std::string& operations) {
   const auto entries = bench::list_entries(split(operations), options, caches, gpu);
   if (list) {
     fmt::print("{}\n", bench::to_json(entries));
+    roofline::check_stdout();
     return 0;
   }
   if (!options.shape.empty() && entries.empty())
@@ -132,14 +179,20 @@ int run(int argc, char** argv, const std::string& operations) {
                             options.shape);
 
   auto rest = app.remaining_for_passthrough(true);
+  std::reverse(rest.begin(), rest.end());
+  auto google = bench::read_google_flags(rest, passes);
+  if (google.only_list) passes = 0;
   std::vector<char*> args{argv[0]};
-  for (auto it = rest.rbegin(); it != rest.rend(); ++it) args.push_back(it->data());
-  const bool on_console = std::all_of(rest.begin(), rest.end(), [](const std::string& flag) {
-    return !flag.starts_with("--benchmark_format=") || flag.ends_with("=console");
-  });
+  for (std::string& flag : passes > 0 ? google.others : rest) args.push_back(flag.data());
   int count = static_cast<int>(args.size());
   benchmark::Initialize(&count, args.data());
   if (count > 1) throw kernels::BadInput(fmt::format("unknown argument '{}'", args[1]));
+#ifdef ROOFLINE_HAS_CUDA
+  if (device == "gpu" && !bench::gpu_fault().empty()) throw kernels::BadInput(bench::gpu_fault());
+#else
+  if (device == "gpu") throw kernels::BadInput("--device gpu: built without CUDA");
+#endif
+  bench::check_filter(google.filter, entries);
 
   add_context(machine, caches);
   bench::ProblemCache cache(static_cast<double>(caches.memory), [] {
@@ -150,6 +203,7 @@ int run(int argc, char** argv, const std::string& operations) {
   bench::ProblemCache gpu_cache(static_cast<double>(gpu.memory), bench::gpu_free_bytes);
   if (options.gpu && bench::gpu_fault().empty()) bench::add_gpu_context();
 #endif
+  bool timed = false;
   const auto register_all = [&](const bench::Iterations& known) {
     for (const auto& entry : entries) {
       const auto found = known.find(entry.name);
@@ -157,7 +211,7 @@ int run(int argc, char** argv, const std::string& operations) {
       const benchmark::IterationCount iterations = known.empty() ? 0 : found->second;
 #ifdef ROOFLINE_HAS_CUDA
       if (entry.kernel->gpu()) {
-        bench::register_gpu(entry, gpu_cache, gpu, counters, iterations);
+        bench::register_gpu(entry, gpu_cache, gpu, counters, iterations, timed);
         continue;
       }
 #endif
@@ -165,33 +219,41 @@ int run(int argc, char** argv, const std::string& operations) {
           benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry](benchmark::State& state) {
             bench::run_cpu(state, entry, cache, caches_of(machine, entry.instance.threads),
                            machine.cpus);
+            timed = timed || !state.error_occurred();
           })->UseRealTime();
       if (iterations > 0) registered->Iterations(iterations);
     }
   };
   bench::take_turns(turns);
   Reporter reporter;
+  CheckedJson file;
   if (passes > 0) {
-    bench::run_in_passes(passes, reporter, register_all);
+    bench::run_in_passes(passes, reporter, google.out, register_all);
   } else {
     bench::await_turn();
     register_all({});
-    benchmark::RunSpecifiedBenchmarks(on_console ? &reporter : nullptr);
+    benchmark::RunSpecifiedBenchmarks(google.on_console ? &reporter : nullptr,
+                                      google.out.empty() ? nullptr : &file);
   }
   benchmark::Shutdown();
+  roofline::check_stdout();
+  if (!file.arrived())
+    throw kernels::BadInput("cannot write " + google.out + ": the disk may be full");
 #ifdef ROOFLINE_HAS_CUDA
   if (gpu_cache.any_wrong()) return 1;
 #endif
-  return cache.any_wrong() ? 1 : 0;
+  if (cache.any_wrong()) return 1;
+  return timed || google.only_list || options.shape.empty() ? 0 : 2;  // rows have said why
 }
 
 }  // namespace
 
 int bench::run_main(int argc, char** argv, const std::string& operations) {
+  roofline::open_closed_streams();
   try {
     return run(argc, argv, operations);
-  } catch (const kernels::BadInput& e) {
-    fmt::print(stderr, "{}: {}\n", argv[0], e.what());
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], e.what());
     return 2;
   }
 }

@@ -1,26 +1,29 @@
 #include "bench/passes.hpp"
 
+#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "bench/turns.hpp"
+#include "roofline/machine/write_atomically.hpp"
 
 namespace bench {
 namespace {
 
-/// Google Benchmark's JSON of all passes so far: it opens the file anew for each.
-class JsonOfPasses final : public benchmark::BenchmarkReporter {
+/// Shows rows as they come, and keeps those of all passes.
+class Keeper final : public benchmark::BenchmarkReporter {
  public:
-  const Iterations& iterations() const { return iterations_; }
-
-  bool ReportContext(const Context& context) override {
-    json_ = benchmark::JSONReporter();
-    json_.SetOutputStream(&GetOutputStream());
-    json_.SetErrorStream(&GetErrorStream());
-    return json_.ReportContext(context);
+  explicit Keeper(benchmark::BenchmarkReporter& display) : display_(display) {
+    SetOutputStream(&display.GetOutputStream());
+    SetErrorStream(&display.GetErrorStream());
   }
 
+  const Iterations& iterations() const { return iterations_; }
+
+  bool ReportContext(const Context& context) override { return display_.ReportContext(context); }
+
   void ReportRuns(const std::vector<Run>& runs) override {
+    display_.ReportRuns(runs);
     for (Run run : runs) {
       const std::string name = run.run_name.function_name;
       // What has none was skipped, and says why.
@@ -30,13 +33,22 @@ class JsonOfPasses final : public benchmark::BenchmarkReporter {
     }
   }
 
-  void Finalize() override {
-    json_.ReportRuns(runs_);
-    json_.Finalize();
+  void Finalize() override { display_.Finalize(); }
+
+  /// Google Benchmark's JSON of what was kept.
+  std::string json() const {
+    std::ostringstream text;
+    benchmark::JSONReporter reporter;
+    reporter.SetOutputStream(&text);
+    reporter.SetErrorStream(&text);
+    reporter.ReportContext(Context());
+    reporter.ReportRuns(runs_);
+    reporter.Finalize();
+    return text.str();
   }
 
  private:
-  benchmark::JSONReporter json_;
+  benchmark::BenchmarkReporter& display_;
   std::vector<Run> runs_;
   std::map<std::string, benchmark::BenchmarkName> names_;  // as the first pass has them
   Iterations iterations_;
@@ -45,16 +57,15 @@ class JsonOfPasses final : public benchmark::BenchmarkReporter {
 }  // namespace
 
 void run_in_passes(int passes, benchmark::BenchmarkReporter& display,
+                   const std::filesystem::path& file,
                    const std::function<void(const Iterations&)>& register_all) {
-  JsonOfPasses file;
-  await_turn();
-  register_all({});
-  benchmark::RunSpecifiedBenchmarks(&display, &file);
-  for (int pass = 1; pass < passes && !file.iterations().empty(); ++pass) {
+  Keeper rows(display);
+  for (int pass = 0; pass < passes && (pass == 0 || !rows.iterations().empty()); ++pass) {
     await_turn();
     benchmark::ClearRegisteredBenchmarks();
-    register_all(file.iterations());
-    benchmark::RunSpecifiedBenchmarks(&display, &file, ".");
+    register_all(rows.iterations());
+    benchmark::RunSpecifiedBenchmarks(&rows);
+    roofline::write_atomically(file, rows.json(), roofline::Sync::kToSystem);
   }
 }
 

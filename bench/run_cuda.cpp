@@ -325,10 +325,11 @@ void add_gpu_context() {
 }
 
 void register_gpu(const Entry& entry, ProblemCache& cache, const kernels::Caches& gpu, bool count,
-                  benchmark::IterationCount iterations) {
+                  benchmark::IterationCount iterations, bool& timed) {
   auto* registered =
       benchmark::RegisterBenchmark(entry.name.c_str(), [&, entry, count](benchmark::State& state) {
         run_gpu(state, entry, cache, gpu, count);
+        timed = timed || !state.error_occurred();
       })->UseManualTime();
   const double sample = hold_of(entry.instance).sample;
   if (iterations > 0) {

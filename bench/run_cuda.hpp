@@ -34,8 +34,9 @@ std::string reason_without_time(const std::string& name, const std::function<voi
 /// ends the program (reason_without_time). With `count` each sample is followed by calls under the
 /// chip's hardware counters: counters counted_flops and counted_bytes_<level> per call, or why
 /// there are none as counters= in the label. The references must outlive the benchmark run.
-/// `iterations` of a sample; 0: as many as --benchmark_min_time asks for.
+/// `iterations` of a sample; 0: as many as --benchmark_min_time asks for. `timed` becomes true with
+/// a sample.
 void register_gpu(const Entry& entry, ProblemCache& cache, const kernels::Caches& gpu, bool count,
-                  benchmark::IterationCount iterations);
+                  benchmark::IterationCount iterations, bool& timed);
 
 }  // namespace bench

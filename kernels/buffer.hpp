@@ -4,6 +4,7 @@
 
 #include <omp.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,9 @@ namespace kernels {
 /// huge pages, which small buffers share where memory has one node. Not touched. Throws
 /// std::bad_alloc.
 std::shared_ptr<std::byte> allocate(std::size_t bytes);
+
+/// What a buffer of `bytes` takes: whole pages.
+inline double held_bytes(double bytes) { return 4096 * std::ceil(std::fmax(bytes, 1) / 4096); }
 
 /// Has the system provide `bytes` of memory that holds nothing yet, from `p` on, by all cores at
 /// once: a virtual machine may get its pages back from its host one fault at a time. Does nothing

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
 #include "kernels/op.hpp"
@@ -54,14 +56,17 @@ inline std::string too_large_for(const Caches& caches) {
          std::to_string(caches.memory / 1000000) + " MB";
 }
 
+inline std::string megabytes(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f MB", std::floor(bytes / 1e6));
+  return text;
+}
+
 /// Throws BadInput if `bytes` of buffers would not fit into what the process may use.
 inline void require_memory(double bytes, const Caches& caches) {
   if (caches.memory > 0 && bytes > 0.8 * static_cast<double>(caches.memory))
-    throw BadInput(
-        "shape: needs " + std::to_string(static_cast<std::int64_t>(bytes / 1e6)) +
-        " MB, this process may use " +
-        std::to_string(static_cast<std::int64_t>(0.8e-6 * static_cast<double>(caches.memory))) +
-        " MB");
+    throw BadInput("shape: needs " + megabytes(bytes) + ", this process may use " +
+                   megabytes(0.8 * static_cast<double>(caches.memory)));
 }
 
 }  // namespace kernels

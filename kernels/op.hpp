@@ -108,7 +108,7 @@ class Problem {
   virtual LevelBytes traffic() const = 0;
   /// Bytes touched by the calls over all slots: what must fit or not fit a cache. NaN if none is.
   virtual double working_set_bytes() const = 0;
-  /// Of them, what the problem alone holds: what its end frees.
+  /// What the problem alone holds: what its end frees.
   virtual double owned_bytes() const { return working_set_bytes(); }
   /// Reads main memory that calls read, as fast as it comes, and returns its bytes: what is placed
   /// far from the cores is slower than what a probe was given. By a probe's loop, of which there

@@ -1,8 +1,6 @@
 #include "roofline/csv.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,8 +16,8 @@
 namespace roofline {
 namespace {
 
-[[noreturn]] void fail(std::string_view what, const std::filesystem::path& path, int error) {
-  throw BadInput(fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(error)));
+[[noreturn]] void fail(const std::filesystem::path& path, int error) {
+  throw BadInput(fmt::format("cannot read {}: {}", path.string(), std::strerror(error)));
 }
 
 std::string escaped(std::string_view field) {
@@ -46,52 +44,13 @@ bool plausible(double value) {
   return value == 0 || (std::abs(value) >= 1e-30 && std::abs(value) <= 1e30);
 }
 
-void write_atomically(const std::filesystem::path& given, std::string_view content) {
-  // What a link leads to is written, and what is no file (/dev/stdout) is not replaced by one.
-  std::error_code unknown;
-  std::filesystem::path path = given;
-  if (std::filesystem::is_symlink(given, unknown) && std::filesystem::exists(given, unknown)) {
-    path = std::filesystem::canonical(given, unknown);
-  }
-  const auto kind = std::filesystem::status(given, unknown).type();
-  if (kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::fifo) {
-    std::ofstream out(given, std::ios::binary);
-    if (!out.write(content.data(), static_cast<std::streamsize>(content.size())).flush())
-      fail("write", given, errno != 0 ? errno : EIO);
-    return;
-  }
-  // The process id keeps two writers apart; the same folder makes the rename atomic.
-  auto temporary = path;
-  temporary += fmt::format(".{}.tmp", ::getpid());
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) fail("write", path, errno);
-  const auto give_up = [&] {
-    const int error = errno;
-    ::close(file);
-    ::unlink(temporary.c_str());
-    fail("write", path, error);
-  };
-  while (!content.empty()) {
-    const ssize_t written = ::write(file, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) give_up();
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (::fsync(file) != 0 && errno != EINVAL) give_up();  // EINVAL: a file that cannot be synced
-  if (::close(file) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(temporary.c_str());
-    fail("write", path, error);
-  }
-}
-
 std::string read_text(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path)) fail("read", path, EISDIR);
+  if (std::filesystem::is_directory(path)) fail(path, EISDIR);
   errno = 0;
   std::ifstream in(path, std::ios::binary);
-  if (!in) fail("read", path, errno != 0 ? errno : EIO);
+  if (!in) fail(path, errno != 0 ? errno : EIO);
   std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) fail("read", path, EIO);
+  if (in.bad()) fail(path, EIO);
   return text;
 }
 

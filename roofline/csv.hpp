@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "roofline/machine/write_atomically.hpp"
 #include "roofline/schema.hpp"
 
 namespace roofline {
@@ -14,10 +15,6 @@ namespace roofline {
 /// Zero, or of a magnitude from 1e-30 to 1e30: no quantity of ours lies beyond, and ratios and
 /// products of such numbers stay finite. Readers take no others.
 bool plausible(double value);
-
-/// Replaces the file in one step: a reader sees the old content or the new, never a part.
-/// Throws BadInput naming the file and the system's reason (full disk, no permission).
-void write_atomically(const std::filesystem::path& path, std::string_view content);
 
 /// The whole file. Throws BadInput naming the file and the system's reason.
 std::string read_text(const std::filesystem::path& path);

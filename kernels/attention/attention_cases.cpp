@@ -29,6 +29,9 @@ Shape shape_of(const Case& c) {
   if (lengths != "equal" && lengths != "ragged")
     throw BadInput("shape: lengths:" + lengths + " (known: equal, ragged)");
   if (lengths == "ragged") {
+    constexpr std::int64_t kMostSequences = 1 << 20;  // each has its length
+    if (s.batch > kMostSequences)
+      throw BadInput("shape: batch:" + std::to_string(s.batch) + " is too many for lengths:ragged");
     s.ragged = true;
     for (std::int64_t b = 0; b < s.batch; ++b) s.tokens += length_of(s, b);
   }

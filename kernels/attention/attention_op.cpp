@@ -54,7 +54,9 @@ class Attention final : public Problem {
     slots_ = c.cold() ? static_cast<std::int64_t>(cold_footprint(caches) / bytes) + 1 : 1;
     page_tokens_ = s.page > 0 ? s.page : s.context;
     sequence_pages_ = (s.context + page_tokens_ - 1) / page_tokens_;
-    require_memory(bytes * page_tokens_ * sequence_pages_ / s.context * slots_, caches);
+    const double slot = bytes * page_tokens_ * sequence_pages_ / s.context;
+    const double ends_of_pages = 4096 * (kScaled<T> ? 4 : 2);  // of K, V and their scales
+    require_memory((slot + ends_of_pages) * slots_, caches);
 
     if (s.page > 0) {
       table_ = Buffer<std::int32_t>(s.batch * sequence_pages_, 1,

@@ -9,6 +9,7 @@
 #include "kernels/cuda/fill.hpp"
 #include "kernels/cuda/problem.hpp"
 #include "kernels/cuda/traffic.hpp"
+#include "kernels/keys.hpp"
 #include "kernels/registry.hpp"
 #include "kernels/values.hpp"
 
@@ -99,11 +100,12 @@ class GpuChase final : public cuda::GpuProblem {
 };
 
 bool supports(const KernelInfo& info, const Case& c) {
+  if (c.dtype != "u64") return false;  // a case of another probe
+  require_keys(c, "chase", {"size", "level"});
   const std::string level = c.text("level");
   if (!level.empty() && level != "shared")
     throw BadInput("shape: level:" + level + " (known: shared)");
-  return c.dtype == "u64" &&
-         (level == "shared") == static_cast<const GpuKernel*>(info.table)->in_shared;
+  return (level == "shared") == static_cast<const GpuKernel*>(info.table)->in_shared;
 }
 
 std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {

@@ -7,6 +7,7 @@
 #include "kernels/buffer.hpp"
 #include "kernels/chase/chase.hpp"
 #include "kernels/cost.hpp"
+#include "kernels/keys.hpp"
 #include "kernels/registry.hpp"
 
 namespace kernels::chase {
@@ -96,7 +97,10 @@ class Chase final : public Problem {
   std::vector<At> at_;
 };
 
-bool supports(const KernelInfo&, const Case& c) { return c.dtype == "u64"; }
+bool supports(const KernelInfo&, const Case& c) {
+  require_keys(c, "chase", {"size"});
+  return c.dtype == "u64";
+}
 
 std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {
   return std::make_unique<Chase>(*static_cast<const Kernel*>(info.table), c, caches);

@@ -13,6 +13,7 @@
 #include "kernels/cuda/traffic.hpp"
 #include "kernels/dot/dot.hpp"
 #include "kernels/dot/dot_gpu.hpp"
+#include "kernels/keys.hpp"
 #include "kernels/registry.hpp"
 
 namespace kernels::dot {
@@ -143,10 +144,9 @@ class GpuDot final : public cuda::GpuProblem {
 
 bool supports(const KernelInfo& info, const Case& c) {
   const auto& kernel = *static_cast<const GpuKernel*>(info.table);
-  const std::string region = c.text("region", "call");
-  if (region != "call" && region != "shared")
-    throw BadInput("shape: region:" + region + " (known: call, shared)");
-  if (region == "shared" && (c.cold() || kernel.max_repeats == 1)) return false;
+  require_keys(c, "dot", {"N", "temp", "region"});
+  require_known_region(c);
+  if (c.text("region") == "shared" && (c.cold() || kernel.max_repeats == 1)) return false;
   const std::int64_t most = kernel.max_n;
   return launch_of(info, c.dtype) != nullptr && (most == 0 || c.size("N") <= most);
 }

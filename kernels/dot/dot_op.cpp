@@ -65,7 +65,7 @@ class Dot final : public Problem {
       : kernel_(kernel), function_(function), case_(c), caches_(caches), n_(c.size("N")) {
     const double set = 2.0 * n_ * sizeof(T);
     slots_ = c.cold() ? static_cast<std::int64_t>(cold_footprint(caches) / set) + 1 : 1;
-    require_memory(set * slots_, caches);
+    require_memory(2 * held_bytes(n_ * sizeof(T)) * slots_, caches);
     inputs_ = shared_inputs<T>(c, n_, slots_);
   }
 
@@ -207,6 +207,7 @@ auto dispatch(const KernelInfo& info, const Case& c, With with) {
 
 bool supports(const KernelInfo& info, const Case& c) {
   require_keys(c, "dot", {"N", "temp", "region"});
+  require_known_region(c);
   if (info.threads == Threads::one && c.threads > 1) return false;
   return dispatch(
       info, c,
@@ -256,14 +257,14 @@ std::vector<Case> cases(const Caches& caches) {
       add(caches.l1d / 2 * threads, false, "shared", true);
       add(caches.l2 / 2 * threads, false, "shared", true);
       add(sure_l3(caches, threads) / 2 * threads, false, "shared", true);
-      add(kCold, true, "shared", threads > 1);
+      add(kCold, true, "shared", threads == caches.cores);
       if (threads > 1) {
         add(caches.l2 / 2 * threads, false, "call", false);
         add(sure_l3(caches, threads) / 2 * threads, false, "call", true);
         add(kCold, true, "call", true);
       }
+      if (caches.cores == 1) break;
     }
-    if (caches.cores == 1) break;
   }
   return all;
 }

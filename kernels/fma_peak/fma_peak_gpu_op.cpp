@@ -6,6 +6,7 @@
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/problem.hpp"
 #include "kernels/fma_peak/fma_peak_gpu.hpp"
+#include "kernels/keys.hpp"
 #include "kernels/registry.hpp"
 
 namespace kernels::fma_peak {
@@ -96,6 +97,7 @@ class GpuPeak final : public cuda::GpuProblem {
 bool supports(const KernelInfo& info, const Case& c) {
   const std::string data = c.text("data"), hold = c.text("hold");
   if (data.empty()) return false;  // a case of another probe
+  require_keys(c, "fma_peak", {"data", "hold"});
   if (data != "random" && data != "zeros")
     throw BadInput("shape: data:" + data + " (known: random, zeros)");
   if (!hold.empty() && hold != "burst" && hold != "sustained")

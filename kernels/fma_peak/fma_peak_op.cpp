@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/fma_peak/fma_peak.hpp"
+#include "kernels/keys.hpp"
 #include "kernels/registry.hpp"
 #include "kernels/shares.hpp"
 
@@ -66,6 +67,7 @@ class Peak final : public Problem {
 };
 
 bool supports(const KernelInfo& info, const Case& c) {
+  require_keys(c, "fma_peak", {});
   return chain_of(info, c.dtype)->run != nullptr;
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/cuda/fill.hpp"
 #include "kernels/cuda/problem.hpp"
 #include "kernels/cuda/traffic.hpp"
+#include "kernels/keys.hpp"
 #include "kernels/link/link_gpu.hpp"
 #include "kernels/registry.hpp"
 #include "kernels/values.hpp"
@@ -69,6 +70,7 @@ class GpuLink final : public cuda::GpuProblem {
 
 bool supports(const KernelInfo&, const Case& c) {
   if (c.dtype != "u8") return false;  // a case of another probe
+  require_keys(c, "link", {"access", "size"});
   const std::string access = c.text("access");
   if (access != "h2d" && access != "d2h")
     throw BadInput("shape: access:" + access + " (known: h2d, d2h)");

@@ -114,7 +114,8 @@ class Matmul final : public Problem {
         r_.packed ? routine.packed_bytes(plan_) : 1.0 * kElement.y * s.batch * s.k * s.n;
     if (r_.cold) slots_ = static_cast<std::int64_t>(cold_weights(caches) / weights) + 1;
     working_set_ = once_ + (slots_ - 1) * weights;
-    require_memory(working_set_ + workspace + (r_.packed ? weights : 0), caches);
+    owned_ = working_set_ + workspace + (r_.packed ? weights : 0);
+    require_memory(owned_ + (slots_ - 1) * (held_bytes(weights) - weights), caches);
 
     inputs_ = shared_inputs<X, Y, Z>(c, r_, r_.packed ? 1 : slots_);
     // Past the end of Z lies a guard that a kernel must not touch.
@@ -175,6 +176,7 @@ class Matmul final : public Problem {
   }
 
   double working_set_bytes() const override { return working_set_; }
+  double owned_bytes() const override { return owned_; }
 
   double read_own_memory(int loop, std::int64_t next) override {
     if (!r_.cold) return 0;
@@ -225,6 +227,7 @@ class Matmul final : public Problem {
   Plan plan_;
   std::int64_t slots_ = 1;
   double once_ = 0, working_set_ = 0;  ///< bytes of one call, and with all copies of Y
+  double owned_ = 0;                   ///< the same with workspace, and Y beside what is packed
   std::shared_ptr<Inputs<X, Y, Z>> inputs_;
   std::vector<Buffer<std::byte>> packed_;
   Buffer<Z> z_;

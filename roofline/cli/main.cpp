@@ -1,17 +1,13 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <exception>
 #include <string>
 
 #include "roofline/cli/build.hpp"
 #include "roofline/cli/commands.hpp"
 #include "roofline/error.hpp"
+#include "roofline/machine/standard_streams.hpp"
 #include "roofline/say.hpp"
 
 namespace {
@@ -36,22 +32,6 @@ void check_subcommands(const CLI::App& app, int argc, char** argv) {
   }
 }
 
-/// A file that is opened later must not become the stdin or stderr of a program that we start.
-void open_closed_streams() {
-  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(file, F_GETFD) < 0) ::open("/dev/null", O_RDWR);  // takes the lowest that is free
-  }
-}
-
-/// What was printed has to arrive: `roofline predict … >file` on a full disk must not look well.
-void check_output() {
-  errno = 0;
-  const bool flushed = std::fflush(stdout) == 0;
-  if (flushed && std::ferror(stdout) == 0) return;
-  throw roofline::BadInput(
-      fmt::format("cannot write to stdout: {}", std::strerror(errno != 0 ? errno : EIO)));
-}
-
 /// The exit code of the subcommand that is asked for.
 int run_command(CLI::App& app, int argc, char** argv, const int& exit_code) {
   try {
@@ -66,7 +46,7 @@ int run_command(CLI::App& app, int argc, char** argv, const int& exit_code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  open_closed_streams();
+  roofline::open_closed_streams();
   CLI::App app{"What this machine's limits are, and how far kernels are from them", "roofline"};
   app.set_version_flag("--version", std::string("roofline ") + roofline::cli::kBuild);
   app.require_subcommand(1);
@@ -81,7 +61,7 @@ int main(int argc, char** argv) {
   roofline::cli::add_specs(app, exit_code);
   try {
     const int code = run_command(app, argc, argv, exit_code);
-    check_output();
+    roofline::check_stdout();
     return code;
   } catch (const CLI::ParseError& fault) {
     roofline::say("roofline: {} (see --help)\n", fault.what());

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -15,16 +16,28 @@
 #include <thread>
 #include <vector>
 
+#include "roofline/error.hpp"
+
 namespace bench {
 namespace {
 
-/// Rows of `passes` passes over two benchmarks that work and one that says why it does not.
-nlohmann::json rows_of(int passes) {
-  // Of this process: ctest runs several of this file's tests at a time.
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("roofline_passes_test_" + std::to_string(::getpid()) + ".json");
-  const std::string out = "--benchmark_out=" + path.string();
-  std::vector<std::string> words = {"passes_test", out, "--benchmark_min_time=0.005",
+/// Of this process: ctest runs several of this file's tests at a time.
+std::filesystem::path file_of_rows() {
+  return std::filesystem::temp_directory_path() /
+         ("roofline_passes_test_" + std::to_string(::getpid()) + ".json");
+}
+
+nlohmann::json rows_in(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return nlohmann::json::parse(file).at("benchmarks");
+}
+
+/// Rows of `passes` passes over two benchmarks that work and one that says why it does not;
+/// `during` is called in each call of those that work.
+nlohmann::json rows_of(
+    int passes, const std::filesystem::path& path = file_of_rows(),
+    const std::function<void()>& during = [] {}) {
+  std::vector<std::string> words = {"passes_test", "--benchmark_min_time=0.005",
                                     "--benchmark_filter=^(a|b|wrong)"};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -36,23 +49,23 @@ nlohmann::json rows_of(int passes) {
     auto* registered = benchmark::RegisterBenchmark(name, work);
     if (!known.empty()) registered->Iterations(found->second);
   };
-  const auto sleeps = [](benchmark::State& state) {
+  const auto sleeps = [&](benchmark::State& state) {
     for (auto _ : state) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    during();
     state.counters["flops"] = 1;
   };
   std::ostringstream shown;
   benchmark::ConsoleReporter display(benchmark::ConsoleReporter::OO_None);
   display.SetOutputStream(&shown);
   display.SetErrorStream(&shown);
-  run_in_passes(passes, display, [&](const Iterations& known) {
+  run_in_passes(passes, display, path, [&](const Iterations& known) {
     add("a", known, sleeps);
     add("b", known, sleeps);
     add("wrong", known, [](benchmark::State& state) { state.SkipWithError("not here"); });
     add("other", known, sleeps);
   });
   benchmark::ClearRegisteredBenchmarks();
-  std::ifstream file(path);
-  const auto rows = nlohmann::json::parse(file).at("benchmarks");
+  const auto rows = rows_in(path);
   std::filesystem::remove(path);
   return rows;
 }
@@ -78,6 +91,25 @@ TEST(Passes, EachHasEveryBenchmarkOnceWithTheSameIterations) {
 }
 
 TEST(Passes, OneIsAsGoogleBenchmarksOwn) { EXPECT_EQ(rows_of(1).size(), 3u); }
+
+TEST(Passes, WhileOneGoesOnTheFileHasThoseBefore) {
+  std::set<std::size_t> seen;
+  rows_of(3, file_of_rows(), [&] {
+    if (std::filesystem::exists(file_of_rows())) seen.insert(rows_in(file_of_rows()).size());
+  });
+  EXPECT_EQ(seen, (std::set<std::size_t>{3, 5}));
+}
+
+TEST(Passes, AFileThatCannotBeWrittenIsNamed) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  try {
+    rows_of(1, "/dev/full");
+    ADD_FAILURE();
+  } catch (const roofline::BadInput& fault) {
+    EXPECT_EQ(fault.what(), std::string("cannot write /dev/full: No space left on device"));
+  }
+  benchmark::ClearRegisteredBenchmarks();
+}
 
 }  // namespace
 }  // namespace bench

@@ -1,0 +1,79 @@
+#include "bench/google_flags.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace bench {
+namespace {
+
+std::string fault_of(const std::vector<std::string>& flags, int passes = 0) {
+  try {
+    read_google_flags(flags, passes);
+  } catch (const kernels::BadInput& fault) {
+    return fault.what();
+  }
+  return "";
+}
+
+TEST(GoogleFlags, WhatCannotBeDoneIsRefused) {
+  EXPECT_EQ(fault_of({"--benchmark_format=json", "--benchmark_repetitions=3"}), "");
+  EXPECT_EQ(fault_of({"--benchmark_format=csv"}),
+            "--benchmark_format=csv: rows have different counters; take json");
+  EXPECT_EQ(fault_of({"--benchmark_out_format=csv"}),
+            "--benchmark_out_format=csv: rows have different counters; take json");
+  EXPECT_EQ(fault_of({}, 2), "--passes need a file: --benchmark_out=FILE");
+  EXPECT_EQ(fault_of({"--benchmark_repetitions=2", "--benchmark_out=x"}, 2),
+            "--passes are in place of --benchmark_repetitions: give one of them");
+  EXPECT_NE(fault_of({"--benchmark_format=json", "--benchmark_out=x"}, 2), "");
+  EXPECT_NE(fault_of({"--benchmark_out_format=console", "--benchmark_out=x"}, 2), "");
+  EXPECT_EQ(fault_of({"--benchmark_out=/nowhere/x.json"}),
+            "--benchmark_out: cannot write /nowhere/x.json: No such file or directory");
+  EXPECT_EQ(fault_of({"--benchmark_list_tests"}, 2), "") << "a list needs no file";
+}
+
+TEST(GoogleFlags, TheFileIsLeftToThePassesAndKeepsWhatItHolds) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("google_flags_test_" + std::to_string(::getpid()) + ".json");
+  std::ofstream(path) << "kept";
+  const auto flags =
+      read_google_flags({"--benchmark_out=" + path.string(), "--benchmark_out_format=json",
+                         "--benchmark_filter=-a", "--benchmark_min_time=1"},
+                        3);
+  EXPECT_EQ(flags.out, path);
+  EXPECT_EQ(flags.filter, "-a");
+  EXPECT_TRUE(flags.on_console);
+  EXPECT_EQ(flags.others,
+            (std::vector<std::string>{"--benchmark_filter=-a", "--benchmark_min_time=1"}));
+  EXPECT_EQ(std::filesystem::file_size(path), 4u);
+  std::filesystem::remove(path);
+}
+
+TEST(GoogleFlags, AFilterMustFindSomethingThatCanRun) {
+  std::vector<Entry> entries =
+      list_entries({"dot"}, {.gpu = false, .shape = "N:64", .dtype = "f32", .threads = 1},
+                   {.cores = 1}, {.cores = 0});
+  ASSERT_FALSE(entries.empty());
+  const auto of = [&](const std::string& filter) {
+    try {
+      check_filter(filter, entries);
+    } catch (const kernels::BadInput& fault) {
+      return std::string(fault.what());
+    }
+    return std::string();
+  };
+  for (Entry& entry : entries)
+    entry.missing = entry.kernel->variant == "mkl" ? "MKL not found" : "";
+  for (const char* good :
+       {".", "", "all", "/scalar/", "^dot/scalar/f32/N:64/threads:1/real_time$", "-/nothing/"})
+    EXPECT_EQ(of(good), "") << good;
+  EXPECT_EQ(of("nomatch"), "--benchmark_filter: no benchmark's name has 'nomatch'");
+  EXPECT_EQ(of("-dot"), "--benchmark_filter: no benchmark's name has '-dot'");
+  EXPECT_EQ(of("("), "--benchmark_filter: '(' is no regular expression");
+  EXPECT_EQ(of("/mkl/"), "nothing to run: dot/mkl/f32/N:64/threads:1: MKL not found");
+}
+
+}  // namespace
+}  // namespace bench
