@@ -1198,7 +1198,8 @@ class Others(unittest.TestCase):
         ]
         for row in rows:
             if row["level"] == "DRAM" and row["measured"]:
-                row["measured"] = str(2 * float(row["measured"]))
+                for column in ("measured", "measured_low", "measured_high"):
+                    row[column] = row[column] and str(2 * float(row[column]))
         write(other / "ceilings.csv", rows)
         write(
             other / "roofline.csv",
