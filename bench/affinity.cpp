@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <omp.h>
+#include <strings.h>
 
+#include <cstdlib>
 #include <thread>
 
 #include "kernels/op.hpp"
@@ -18,6 +20,17 @@ void pin(int cpu) {
 }
 
 }  // namespace
+
+void refuse_bound_threads() {
+  for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && ::strcasecmp(value, "false") != 0) {
+      throw kernels::BadInput(fmt::format(
+          "{} is set, which hides this machine's CPUs: unset it; threads are pinned without it",
+          name));
+    }
+  }
+}
 
 PinnedTeam::PinnedTeam(int threads, const std::vector<int>& cpus) : threads_(threads) {
   int given = 0;

@@ -23,6 +23,10 @@ class KeptMask {
   cpu_set_t mask_;
 };
 
+/// Throws kernels::BadInput where the environment had OpenMP's library bind this thread to one CPU
+/// before it could be asked which ones there are.
+void refuse_bound_threads();
+
 /// Pins the calling thread and the OpenMP team of `threads` to one CPU each for as long as it
 /// lives; the caller gets its old mask back at the end. libgomp and libomp keep a team's threads,
 /// so pinned threads are those that a kernel's parallel region of the same size runs on.

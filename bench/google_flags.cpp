@@ -18,11 +18,11 @@ using kernels::BadInput;
 /// all others.
 class Filter {
  public:
-  explicit Filter(std::string text) {
-    if (text.empty() || text == "all") text = ".";
-    negative_ = text.starts_with('-');
-    if (regcomp(&regex_, text.c_str() + negative_, REG_EXTENDED | REG_NOSUB) != 0)
-      throw BadInput("--benchmark_filter: '" + text + "' is no regular expression");
+  explicit Filter(const std::string& given) {
+    const char* const text = given.empty() || given == "all" ? "." : given.c_str();
+    negative_ = *text == '-';
+    if (regcomp(&regex_, text + negative_, REG_EXTENDED | REG_NOSUB) != 0)
+      throw BadInput(fmt::format("--benchmark_filter: '{}' is no regular expression", given));
   }
   ~Filter() { regfree(&regex_); }
   Filter(const Filter&) = delete;
@@ -60,8 +60,8 @@ GoogleFlags read_google_flags(const std::vector<std::string>& flags, int passes)
     const bool format = name == "--benchmark_format" || name == "--benchmark_out_format";
     if (format && value == "csv")
       throw BadInput(name + "=csv: rows have different counters; take json");
-    if (name == "--benchmark_out_format" && passes > 0 && value != "json")
-      throw BadInput(flag + ": --passes are written as json");
+    if (name == "--benchmark_out_format" && value != "json")
+      throw BadInput(flag + ": files are written as json");
     if (name == "--benchmark_format") out.on_console = value == "console";
     if (name == "--benchmark_filter") out.filter = value;
     if (name == "--benchmark_out") out.out = value;
@@ -85,10 +85,11 @@ void check_filter(const std::string& text, const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
     if (!filter.takes(entry)) continue;
     if (entry.missing.empty()) return;
-    missing = entry.name + ": " + entry.missing;
+    missing = fmt::format("{}: {}", entry.name, entry.missing);
   }
-  throw BadInput(missing.empty() ? "--benchmark_filter: no benchmark's name has '" + text + "'"
-                                 : "nothing to run: " + missing);
+  throw BadInput(missing.empty()
+                     ? fmt::format("--benchmark_filter: no benchmark's name has '{}'", text)
+                     : fmt::format("nothing to run: {}", missing));
 }
 
 }  // namespace bench

@@ -18,8 +18,8 @@ struct GoogleFlags {
 };
 
 /// Throws kernels::BadInput for what cannot be done: CSV, whose rows have one set of columns where
-/// ours differ; a file that cannot be opened; with `passes` of samples their repetitions, no file
-/// or JSON on the console.
+/// ours differ; a file that is not JSON or cannot be opened; with `passes` of samples their
+/// repetitions, no file or JSON on the console.
 GoogleFlags read_google_flags(const std::vector<std::string>& flags, int passes);
 
 /// Throws kernels::BadInput if the filter is no regular expression or finds none of the entries

@@ -3,17 +3,17 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
 #include <sstream>
 
+#include "bench/affinity.hpp"
 #include "bench/case_list.hpp"
 #include "bench/google_flags.hpp"
 #include "bench/passes.hpp"
+#include "bench/reporters.hpp"
 #include "bench/run_cpu.hpp"
 #include "bench/turns.hpp"
 #include "kernels/cpu_features.hpp"
@@ -61,63 +61,6 @@ void add_context(const roofline::machine::Machine& machine, const kernels::Cache
   benchmark::AddCustomContext("compiler", __VERSION__);
 }
 
-/// Prints the rates and leaves the model's numbers to the JSON.
-class Reporter final : public benchmark::ConsoleReporter {
- public:
-  Reporter() : ConsoleReporter(isatty(STDOUT_FILENO) ? OO_ColorTabular : OO_Tabular) {}
-  /// Without the warning that timings may be affected: Debian builds Google Benchmark with its
-  /// assertions, none of which is in a timed loop.
-  bool ReportContext(const Context& context) override {
-    std::ostringstream text;
-    std::ostream& errors = GetErrorStream();
-    SetErrorStream(&text);
-    const bool good = ConsoleReporter::ReportContext(context);
-    SetErrorStream(&errors);
-    std::istringstream lines(text.str());
-    for (std::string line; std::getline(lines, line);)
-      if (line.find("Library was built as DEBUG") == std::string::npos) errors << line << '\n';
-    errors.flush();
-    return good;
-  }
-  void ReportRuns(const std::vector<Run>& runs) override {
-    std::vector<Run> shown = runs;
-    for (auto& run : shown) {
-      std::erase_if(run.counters, [](const auto& counter) {
-        return counter.first != "FLOP/s" && counter.first != "B/s" && counter.first != "clock_hz" &&
-               counter.first != "power_w";
-      });
-      run.report_label.clear();
-    }
-    ConsoleReporter::ReportRuns(shown);
-  }
-};
-
-/// Google Benchmark opens the file of --benchmark_out and looks no further.
-class CheckedJson final : public benchmark::JSONReporter {
- public:
-  bool arrived() const { return arrived_; }
-  void Finalize() override {
-    JSONReporter::Finalize();
-    arrived_ = GetOutputStream().flush().good();
-  }
-
- private:
-  bool arrived_ = true;
-};
-
-/// OpenMP's library has bound this thread to one CPU by now, and nobody can tell which ones it
-/// might use. Threads are pinned here anyway.
-void refuse_bound_threads() {
-  for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
-    const char* const value = std::getenv(name);
-    if (value != nullptr && std::string_view(value) != "false")
-      throw kernels::BadInput(
-          fmt::format("{} is set, which hides this machine's CPUs: unset it; "
-                      "threads are pinned without it",
-                      name));
-  }
-}
-
 int run(int argc, char** argv, const std::string& operations) {
   bench::Options options;
   std::string suite = "full", device = "all";
@@ -150,7 +93,7 @@ int run(int argc, char** argv, const std::string& operations) {
     fmt::print(stderr, "{}: {}\n", argv[0], e.what());
     return 2;
   }
-  refuse_bound_threads();
+  bench::refuse_bound_threads();
   options.dtype = roofline::canonical_dtype(options.dtype).value_or(options.dtype);
   options.suite = suite == "quick" ? bench::Suite::quick : bench::Suite::full;
   options.cpu = device != "gpu";
@@ -225,14 +168,14 @@ int run(int argc, char** argv, const std::string& operations) {
     }
   };
   bench::take_turns(turns);
-  Reporter reporter;
-  CheckedJson file;
+  bench::ConsoleRates console;
+  bench::CheckedJson file;
   if (passes > 0) {
-    bench::run_in_passes(passes, reporter, google.out, register_all);
+    bench::run_in_passes(passes, console, google.out, register_all);
   } else {
     bench::await_turn();
     register_all({});
-    benchmark::RunSpecifiedBenchmarks(google.on_console ? &reporter : nullptr,
+    benchmark::RunSpecifiedBenchmarks(google.on_console ? &console : nullptr,
                                       google.out.empty() ? nullptr : &file);
   }
   benchmark::Shutdown();
