@@ -121,15 +121,6 @@ BenchData read_bench_json(std::span<const std::filesystem::path> files,
 BenchData parse_bench_json(std::string_view text, const std::string& source,
                            const RowDefaults& defaults = {});
 
-/// Fills what `row.name` tells, and leaves of the name what `benchmark_name` does. Ours is
-/// op/variant/dtype/key:value/…, the variant no number and no dtype; of anyone else's the arguments
-/// (numbers, key:value) are the shape and the rest the kernel, but for a dtype behind the first
-/// part. Returns what is wrong with it.
-std::optional<std::string> read_name(Benchmark& row);
-
-/// A name without what Google Benchmark appends to it (/real_time and the like).
-std::string benchmark_name(std::string_view name);
-
 /// Any JSON text, with the bare NaN and Infinity that Google Benchmark prints taken as null. Throws
 /// BadInput with the line and the byte at which it stops being JSON.
 nlohmann::json parse_json(std::string_view text, const std::string& source);

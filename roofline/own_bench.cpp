@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "roofline/bench_json.hpp"
+#include "roofline/bench_name.hpp"
 #include "roofline/ceilings.hpp"
 #include "roofline/error.hpp"
 #include "roofline/process.hpp"

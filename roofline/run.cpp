@@ -18,6 +18,7 @@
 
 #include "roofline/advertised.hpp"
 #include "roofline/analysis.hpp"
+#include "roofline/bench_name.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
 #include "roofline/gpu_choice.hpp"
