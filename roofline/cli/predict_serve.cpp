@@ -86,7 +86,7 @@ void print_cost(const Options& o, const predict::ServePrediction& p) {
                                  p.dollars_per_million_tokens, p.flops_per_dollar));
 }
 
-void print_limit(const Options& o, const predict::ServePrediction& p) {
+void print_limit(const predict::ServePrediction& p) {
   if (std::isnan(p.model_parallel_limit)) return;
   const double limit = std::max(p.model_parallel_limit, p.model_parallel_limit_memory_bound);
   print_line(
@@ -129,7 +129,7 @@ void print(const Options& o, const predict::Hardware& hardware, const predict::S
     print_line("prefill servers",
                fmt::format("{:.4g} for each that generates", p.prefill_per_generate_server));
   }
-  print_limit(o, p);
+  print_limit(p);
   print_cost(o, p);
 }
 
