@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <new>
+#include <string>
 
 #include "bench/affinity.hpp"
 #include "bench/calibrate.hpp"
@@ -102,7 +103,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     state.SkipWithError(e.what());
     return;
   } catch (const std::bad_alloc&) {
-    state.SkipWithError("out of memory");
+    state.SkipWithError(std::string(roofline::machine::kOutOfMemory).c_str());
     return;
   }
   if (!bound->wrong.empty()) {

@@ -1,4 +1,5 @@
-// The only CPU probe: which instruction sets this processor and its operating system allow.
+// What kernels and their lists go by: which instruction sets this processor and its operating
+// system allow.
 #pragma once
 
 #include <string>

@@ -9,7 +9,9 @@
 
 namespace kernels {
 
-/// What a kernel needs of the machine that it runs on.
+/// What a kernel needs of the machine that it runs on. The order tells: a CPU's instruction sets,
+/// its libraries from `openblas` to `mkl`, a GPU's from `sm80` on, its libraries from `cublaslt`
+/// on.
 enum class Need {
   none,
   avx2,

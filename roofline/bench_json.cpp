@@ -465,8 +465,7 @@ class Reader {
     out.library = label["library"];
     out.throttle = label["throttle"];
     out.scope = label["scope"].empty() ? "operation" : label["scope"];
-    out.parent = label["parent"];
-    out.bytes_source = label["bytes_source"].empty() ? "model" : label["bytes_source"];
+    out.bytes_source = "model";
 
     out.working_set_bytes = row.optional_number("working_set_bytes");
     if (out.working_set_bytes < 0) row.fail("counter 'working_set_bytes' is below 0");

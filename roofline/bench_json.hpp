@@ -48,7 +48,7 @@ struct Benchmark {
   std::string throttle, scope, parent, bytes_source;
   std::string part;     ///< of its parent: qkv, attention …; empty for a benchmark of its own
   std::string part_op;  ///< the operation that the part is: matmul, attention …
-  int attempt = 0;      ///< above 0: a probe measured again, because a kernel was above its roof
+  int attempt = 0;      ///< above 0: a probe measured again, because its ceiling was in doubt
   std::string roof_of;  ///< group of benchmarks beside which a probe was measured, as their roof;
                         ///< else empty
   std::vector<double> times_s;        ///< per call: the samples that count

@@ -20,12 +20,13 @@ struct RunOptions {
   std::string build;                       ///< version and commit, for run.json
 };
 
-/// A bench process that has not ended after this time is killed: 60 s (quick) or 600 s (full) and
-/// ten times the timing that was asked of it; on a GPU also what its loads before the samples take.
+/// A bench process that has not ended after this time is killed, 60 s (quick) or 600 s (full) and
+/// ten times the timing that was asked of it, or thrice the time that it is reckoned to take later.
 double process_timeout(bool full, double asked_s);
 
-/// Each comparison group in rounds (quick 2 of 3 repetitions, full 3 of 5), in each round one
-/// process for our variants and one per library. A group's file appears when it is whole. A process
+/// Of each comparison group one process for our variants and one per library, which take turns
+/// sample by sample (nine of each); where memory does not hold the data of all, one after the other
+/// in three rounds. A group's file appears when it is whole. A process
 /// that crashes, hangs or prints garbage is tried again one benchmark at a time; what fails alone
 /// is noted in run.json and the others go on. Ends with the CSVs, the pictures and the summary on
 /// stdout, also after SIGINT, SIGTERM or SIGHUP.

@@ -7,15 +7,12 @@
 
 namespace roofline {
 
-/// Fewest samples that give a 95 % interval of the median: 1 - 2/2^n >= 0.95 from n = 6 on.
-inline constexpr int kSamplesForInterval = 6;
-
 /// NaN without samples.
 double median(std::vector<double> samples);
 
 /// Distribution-free interval of the median: the k-th smallest and the k-th largest sample with
 /// the largest k for which 1 - 2 P(Binomial(n, 1/2) <= k - 1) >= 0.95 (Conover, Practical
-/// Nonparametric Statistics, 3.2). Empty below kSamplesForInterval samples.
+/// Nonparametric Statistics, 3.2). Empty below 6 samples, as 1 - 2/2^n >= 0.95 from there on.
 std::optional<std::pair<double, double>> median_interval(std::vector<double> samples);
 
 /// Median absolute deviation from the median, divided by the median; no scaling to a normal

@@ -20,7 +20,8 @@ Installs what is missing, builds into build/, measures this machine and writes a
   --timeout S    seconds after which a bench process is ended (README, 'What is in a results folder')
   --peers        also compare with newer libraries from PyPI (1 to 2.5 GB, installed once)
   --help         this text
-Exit codes: 0 done, 1 a kernel was wrong, 2 bad usage or something is missing.
+Exit codes: 0 done, 1 a kernel was wrong or gave no time, or the run was interrupted, 2 bad usage or
+something is missing.
 HELP
 }
 

@@ -66,8 +66,8 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--bin", options->bin, "Where the bench_* programs are (beside this one)");
   command
       ->add_option("--timeout", options->timeout_s,
-                   "Seconds after which one bench process is killed (60 quick, 600 full, and ten "
-                   "times the timing asked of it)")
+                   "Seconds after which one bench process is killed (60 quick, 600 full, ten times "
+                   "the timing asked of it and thrice what it is reckoned to take)")
       ->check(check_seconds);
   command->callback([options, &exit_code] {
     options->build = kBuild;

@@ -42,7 +42,7 @@ struct Work {
 };
 
 /// Sets the counters flops, bytes, FLOP/s, B/s, intensity, clock_hz, working_set_bytes and the
-/// label. Call it once, behind the loop; on a CPU it takes some 150 us, outside of the time. A Work
+/// label. Call it once, behind the loop; on a CPU it takes some 200 us, outside of the time. A Work
 /// that makes no sense becomes the benchmark's error, as state.SkipWithError().
 void report(benchmark::State& state, const Work& work);
 
