@@ -74,9 +74,10 @@ constexpr int asks_of(int rows, bool streams) { return rows <= 8 || streams ? 4 
 /// lie `panel` elements apart; `width` columns of the last one count, all of the others.
 /// `accumulate`: adds to Z. `ahead` and `beside` are asked for meanwhile. Tried and left, Zen 4:
 /// all of Z read before any of it is written, and asked for in the last steps of K in place of the
-/// first: 0.99 to 1.006 times as fast. Zen 5: a tile of its own for whole panels without scales,
-/// for which GCC keeps less in stack and vector registers: alone 1.01 to 1.025, in a product 0.99
-/// to 1.01; 6 x 4 vectors 0.99 to 1.01, two panels of Y at a time as fast.
+/// first: 0.99 to 1.006 times as fast; more lines of it a step where K is short (256 cubed, bf16
+/// and int8): 0.99 to 1.00. Zen 5: a tile of its own for whole panels without scales, for which GCC
+/// keeps less in stack and vector registers: alone 1.01 to 1.025, in a product 0.99 to 1.01; 6 x 4
+/// vectors 0.99 to 1.01, two panels of Y at a time as fast.
 template <class E, int R, int P, int Asks = asks_of(R, false)>
 [[gnu::noinline]] void tile(std::int64_t groups, const typename E::Xp* x, const typename E::Yp* y,
                             std::int64_t panel, typename E::Z* z, std::int64_t ldz,
