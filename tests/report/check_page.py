@@ -1186,6 +1186,16 @@ class Others(unittest.TestCase):
         self.assertNotIn("1 thread", text)
         self.assertNotIn("1 thread", self.js("return ladderChoices(runs[0]).map((c) => c.words).join()"))
 
+    def test_a_flat_roof_goes_before_a_higher_one(self):
+        rows = read(self.folder / "ceilings.csv")
+        for row in [r for r in rows if r["level"] == "DRAM" and r["resource"] == "bandwidth"]:
+            higher = {c: row[c] and str(2 * float(row[c])) for c in ("measured", "measured_low", "measured_high")}
+            rows.append({**row, **higher, "exec_unit": "simd-avx512", "verdict": "no-plateau"})
+        write(self.folder / "ceilings.csv", rows)
+        self.open()
+        roof = "roofsOf(runs[0], 'cpu', 4).memory.find((c) => c.level === 'DRAM')"
+        self.assertEqual(self.js(f"return [{roof}.measured, {roof}.verdict]"), [45.6e9, "ok"])
+
     def test_several_folders(self):
         other = Path(tempfile.mkdtemp(prefix="roofline-page-other-"))
         self.addCleanup(shutil.rmtree, other)

@@ -236,6 +236,19 @@ class Report(unittest.TestCase):
         self.draws()
         self.assertIn("* roof in doubt: L3 no-plateau", svg(self.folder / "roofline.svg")[0])
 
+    def test_a_flat_roof_goes_before_a_higher_one(self):
+        self.draws()
+        before = (self.folder / "roofline.svg").read_bytes()
+
+        def add(rows):
+            for row in [r for r in rows if r["level"] == "DRAM" and r["resource"] == "bandwidth"]:
+                higher = {c: row[c] and str(2 * float(row[c])) for c in ("measured", "measured_low", "measured_high")}
+                rows.append({**row, **higher, "exec_unit": "simd-avx512", "verdict": "no-plateau"})
+
+        edit(self.folder / "ceilings.csv", add)
+        self.draws()
+        self.assertEqual((self.folder / "roofline.svg").read_bytes(), before)
+
     def test_bad_numbers_name_file_line_and_column(self):
         for value in ("fast", "nan", "inf", "-1"):
 
