@@ -58,6 +58,21 @@ TEST(MachineHardware, AllCoresOfTheFolder) {
   EXPECT_EQ(f32.notes[0], "the DRAM bandwidth is in doubt: no-plateau");
 }
 
+TEST(MachineHardware, WhatIsFlatGoesBeforeWhatIsFaster) {
+  Hardware machine = machine_hardware(kMachine);
+  for (const Ceiling& c : std::vector<Ceiling>(machine.ceilings)) {
+    Ceiling other = c;
+    other.exec_unit = "simd-avx512";
+    other.measured = c.resource == "compute" ? 2 * c.measured : c.measured / 2;
+    other.verdict = c.resource == "compute" ? "above-theory" : "ok";
+    machine.ceilings.push_back(other);
+  }
+  const Roofs f32 = roofs(machine, {.dtype = "f32"});
+  EXPECT_EQ(f32.peak, 400e9);
+  EXPECT_EQ(f32.bandwidth, 25e9);  // of 50e9 with no plateau
+  EXPECT_TRUE(f32.notes.empty());
+}
+
 TEST(MachineHardware, TheCsvAloneKnowsNoMemory) {
   const auto folder = std::filesystem::temp_directory_path() / "roofline_predict_csv_alone";
   std::filesystem::create_directories(folder);
