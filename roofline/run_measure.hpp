@@ -14,7 +14,7 @@
 
 namespace roofline {
 
-/// What all programs of a run are started with.
+/// Settings of the environment that all programs of a run are started with.
 std::vector<std::pair<std::string, std::string>> child_environment(const RunSettings& settings);
 
 /// Seconds that a run has for further rounds in want of quiet samples.
