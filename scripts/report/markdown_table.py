@@ -19,7 +19,7 @@ from statistics import geometric_mean
 
 import load
 import style
-from select_rows import LIBRARIES
+from select_rows import LIBRARIES, roof_order
 
 
 REGISTRY = Path(__file__).resolve().parents[2] / "kernels" / "kernels.def"
@@ -56,20 +56,21 @@ def _quiet_before_lived(rows):
 
 
 def _ceilings(rows, threads):
-    """Of each level's bandwidth that of its fastest unit, which is the roof."""
+    """Of each level's bandwidth that of the unit which is the roof."""
     def read(row):
         return row["resource"] == "bandwidth" and row["operation"] == "read"
     levels = ["L1", "L2", "L3", "DRAM", "HBM"]
     rows = [row for row in rows if row["threads"] == threads]
     rows = [row for row in rows if read(row) or row["resource"] == "compute"]
     rows.sort(key=lambda row: levels.index(row["level"]) if read(row) else -1)
-    fastest = {}
+    order = lambda row: roof_order(row["verdict"], float(row["measured"]))
+    best = {}
     for row in filter(read, rows):
-        fastest[row["level"]] = max(fastest.get(row["level"], 0), float(row["measured"]))
+        best[row["level"]] = max(best.get(row["level"], order(row)), order(row))
     shown = []
     for row in rows:
         bandwidth = read(row)
-        if bandwidth and float(row["measured"]) < fastest[row["level"]]:
+        if bandwidth and order(row) < best[row["level"]]:
             continue
         unit = "B/s" if bandwidth else _operations(row["dtype"])
         theory = _number(row["theory_at_clock"])

@@ -43,10 +43,14 @@ def shown_threads(results, device):
     }
 
 
-def _roof_order(row):
+def roof_order(verdict, measured):
     """As `roofline analyze` takes roofs: a flat one below its own theory before a higher one."""
-    doubtful = "no-plateau" in row.verdict or "above-theory" in row.verdict
-    return (not doubtful, row.measured)
+    doubtful = "no-plateau" in verdict or "above-theory" in verdict
+    return (not doubtful, measured)
+
+
+def _roof_order(row):
+    return roof_order(row.verdict, row.measured)
 
 
 def memory_roofs(results, device):
