@@ -152,12 +152,12 @@ double seconds_per_unit(const RowReader& row) {
   row.fail(fmt::format("field 'time_unit' is '{}', not ns, us, ms or s", unit));
 }
 
-/// `gpu_l2_bytes`: of the GPU's L2, NaN if unknown. Half of it may hold copies of the other half.
-std::string level_that_holds(const Benchmark& row, const std::vector<ContextCache>& caches,
-                             double gpu_l2_bytes) {
-  if (row.device == "gpu") {
-    return row.temperature != "cold" && row.working_set_bytes <= gpu_l2_bytes / 2 ? "L2" : "HBM";
-  }
+/// `l2_bytes` is NaN if unknown. Half of an L2 may hold copies of the other half.
+std::string gpu_level_that_holds(const Benchmark& row, double l2_bytes) {
+  return row.temperature != "cold" && row.working_set_bytes <= l2_bytes / 2 ? "L2" : "HBM";
+}
+
+std::string cpu_level_that_holds(const Benchmark& row, const std::vector<ContextCache>& caches) {
   if (row.temperature == "cold" || std::isnan(row.working_set_bytes)) return "DRAM";
   for (const ContextCache& cache : caches) {
     const double bytes = cache.level <= 2 ? cache.within_reach(row.threads) : cache.bytes;
@@ -257,9 +257,10 @@ class Reader {
   BenchData finish() {
     for (std::size_t i = 0; i < data_.benchmarks.size(); ++i) {
       Benchmark& row = data_.benchmarks[i];
-      // The file that tells the size of the GPU's L2 may come after the row's.
-      if (levels_untold_[i]) {
-        row.level_bytes.emplace_back(level_that_holds(row, {}, gpu_l2_bytes_), row.bytes);
+      // A GPU's kernel: the file that tells the size of L2 may come after its own. Of a probe that
+      // names no level the bytes lie between two, or on a link.
+      if (row.level_bytes.empty() && row.bytes > 0 && !is_probe(row)) {
+        row.level_bytes.emplace_back(gpu_level_that_holds(row, gpu_l2_bytes_), row.bytes);
       }
       row.lived_times_s = row.times_s;
       std::vector<double> clocks;
@@ -335,9 +336,6 @@ class Reader {
     const auto [found, fresh] = index_.try_emplace(
         {sample.name, sample.device, sample.attempt, sample.roof_of}, data_.benchmarks.size());
     if (fresh) {
-      // Of a GPU's probe that names no level the bytes lie between two, or on a link.
-      levels_untold_.push_back(sample.level_bytes.empty() && sample.bytes > 0 &&
-                               sample.device == "gpu" && !is_probe(sample));
       data_.benchmarks.push_back(std::move(sample));
       gpu_.emplace_back();
       parts_.push_back(std::move(parts));
@@ -489,7 +487,7 @@ class Reader {
       if (!defaults_.level.empty())
         out.level_bytes.emplace_back(defaults_.level, out.bytes);
       else if (out.device == "cpu")
-        out.level_bytes.emplace_back(level_that_holds(out, caches, kUnknownNumber), out.bytes);
+        out.level_bytes.emplace_back(cpu_level_that_holds(out, caches), out.bytes);
     }
     return out;
   }
@@ -556,7 +554,6 @@ class Reader {
     std::vector<double> power_w, memory_clock_hz;
   };
   std::vector<OfGpu> gpu_;                     // by benchmark
-  std::vector<bool> levels_untold_;            // the same; of a GPU's kernels
   std::vector<std::vector<Benchmark>> parts_;  // of each, for programs
 };
 

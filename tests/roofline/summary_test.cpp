@@ -31,6 +31,16 @@ TEST(CeilingsSummary, ShowsReadsByLevelAndTellsLinksApart) {
   EXPECT_EQ(text.find("write of L1"), std::string::npos) << "not in the table: " << text;
 }
 
+Ceiling main_memory() {
+  Ceiling c;
+  c.device = "cpu";
+  c.resource = "bandwidth";
+  c.level = "DRAM";
+  c.operation = "read";
+  c.measured = 1e9;
+  return c;
+}
+
 TEST(KernelsSummary, TellsWhichRoofIsMissingAndWhatWasGuessed) {
   std::vector<Benchmark> rows(2);
   for (Benchmark& row : rows) {
@@ -43,13 +53,7 @@ TEST(KernelsSummary, TellsWhichRoofIsMissingAndWhatWasGuessed) {
   rows[0].roof_dtype = "f16";
   rows[0].threads = 4;
   rows[1].flops = 0;
-  Ceiling memory;
-  memory.device = "cpu";
-  memory.resource = "bandwidth";
-  memory.level = "DRAM";
-  memory.operation = "read";
-  memory.measured = 1e9;
-  const std::string text = kernels_summary(overlay(rows, {memory}));
+  const std::string text = kernels_summary(overlay(rows, {main_memory()}));
   EXPECT_NE(text.find("1 row with verdict no-roof (no f16 peak on 4 threads): see"),
             std::string::npos)
       << text;
@@ -73,12 +77,8 @@ TEST(KernelsSummary, TellsOfAUnitWhosePeakStandsInForAnother) {
   peak.dtype = "f32";
   peak.exec_unit = "simd-avx512";
   peak.measured = 1e9;
-  Ceiling memory = peak;
-  memory.resource = "bandwidth";
-  memory.level = "DRAM";
-  memory.operation = "read";
   const auto says = [&](const std::string& what) {
-    return kernels_summary(overlay(rows, {peak, memory})).find(what) != std::string::npos;
+    return kernels_summary(overlay(rows, {peak, main_memory()})).find(what) != std::string::npos;
   };
   EXPECT_TRUE(says("no f32 peak of avx2 on 1 thread: held against simd-avx512 (1 benchmark)\n"));
   for (const char* good : {"simd-avx512", ""}) {
