@@ -10,7 +10,7 @@ namespace {
 
 // NVML's C interface as far as it is used (stable since driver 450); nvml.h is not needed.
 constexpr int kSuccess = 0;
-constexpr unsigned kClockSm = 1, kClockMemory = 2, kTemperatureGpu = 0;
+constexpr unsigned kClockSm = 1, kClockMemory = 2;
 constexpr unsigned kPowerInstant = 186;  // since driver 530; of a field's types, unsigned int is 1
 constexpr int kUnsigned = 1;
 constexpr double kKeepSeconds = 60, kPowerSeconds = 1;
@@ -58,14 +58,13 @@ GpuState summarise(const std::deque<GpuState>& samples, double from_s, double to
       if (!std::isnan(v)) sum += v, ++count;
     }
     double value() const { return count > 0 ? sum / count : std::nan(""); }
-  } sm, memory, power, second, temperature;
+  } sm, memory, power, second;
   for (const GpuState& s : samples) {
     if (s.time_s < from_s || s.time_s > to_s) continue;
     sm.add(s.sm_clock_hz);
     memory.add(s.memory_clock_hz);
     power.add(s.power_w);
     if (s.time_s >= from_s + kPowerSeconds) second.add(s.last_second_w);
-    temperature.add(s.temperature_c);
     all.throttle_known |= s.throttle_known;
     all.throttle |= s.throttle;
   }
@@ -73,7 +72,6 @@ GpuState summarise(const std::deque<GpuState>& samples, double from_s, double to
   all.sm_clock_hz = sm.value();
   all.memory_clock_hz = memory.value();
   all.power_w = power.count > 0 ? power.value() : second.value();
-  all.temperature_c = temperature.value();
   return all;
 }
 
@@ -129,8 +127,6 @@ GpuState NvmlSampler::look() const {
   s.memory_clock_hz = clock(kClockMemory);
   if (call(library_, "nvmlDeviceGetPowerUsage", device_, &value) == kSuccess)
     s.last_second_w = 1e-3 * value;
-  if (call(library_, "nvmlDeviceGetTemperature", device_, kTemperatureGpu, &value) == kSuccess)
-    s.temperature_c = value;
   return s;
 }
 

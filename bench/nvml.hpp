@@ -1,4 +1,4 @@
-// Clock, power, temperature and throttle reasons of a GPU, through NVML loaded at run time.
+// Clock, power and throttle reasons of a GPU, through NVML loaded at run time.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,6 @@ struct GpuState {
   double memory_clock_hz = std::numeric_limits<double>::quiet_NaN();
   double power_w = std::numeric_limits<double>::quiet_NaN();
   double last_second_w = std::numeric_limits<double>::quiet_NaN();  ///< mean of the second before
-  double temperature_c = std::numeric_limits<double>::quiet_NaN();
   bool throttle_known = false;
   std::uint64_t throttle = 0;  ///< nvmlClocksThrottleReasons bits
 };
