@@ -74,7 +74,8 @@ Window around(const Window& before, const Window& after) {
   return {(before.clock_hz + after.clock_hz) / 2,
           std::min(before.issue_per_cycle, after.issue_per_cycle),
           std::min(before.dispatch_per_cycle, after.dispatch_per_cycle),
-          std::min(before.memory_bytes_per_s, after.memory_bytes_per_s)};
+          std::min(before.memory_bytes_per_s, after.memory_bytes_per_s),
+          std::max(before.handover_s, after.handover_s)};
 }
 
 /// Seconds.
@@ -154,6 +155,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   set_counter(state, "dispatch_per_cycle", beside.dispatch_per_cycle);
   set_counter(state, "cpu_wait", waited / (all.count() * threads));
   set_counter(state, "memory_window_bytes_per_s", beside.memory_bytes_per_s);
+  set_counter(state, "handover_s", beside.handover_s);
   // A library's threads may spin for a while yet, on the CPUs that would read.
   if (team)
     set_counter(state, "own_memory_bytes_per_s",

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -83,6 +84,50 @@ double memory_rate(int threads, const Team& team) {
   return bytes / std::chrono::duration<double>(end - start).count();
 }
 
+/// A line that two threads hand each other. More threads than CPUs may wait for long: they give up.
+class Ball {
+ public:
+  /// Seconds a round of side 0 or 1, of both at the same time; NaN if given up.
+  double play(int side) {
+    constexpr int kRounds = 64;
+    constexpr std::chrono::milliseconds kLongest{1};
+    const auto start = std::chrono::steady_clock::now();
+    for (int round = 0; round < kRounds; ++round) {
+      for (int looks = 1; at_.load(std::memory_order_acquire) != 2 * round + side; ++looks) {
+        if (lost_.load(std::memory_order_relaxed)) return kUnknown;
+        if (looks % 256 == 0 && std::chrono::steady_clock::now() - start > kLongest) lost_ = true;
+      }
+      at_.store(2 * round + side + 1, std::memory_order_release);
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+           kRounds;
+  }
+
+ private:
+  alignas(2 * kLine) std::atomic<int> at_ = 0;
+  alignas(2 * kLine) std::atomic<bool> lost_ = false;
+};
+
+double handover(int threads, const Team& team) {
+  constexpr int kGoes = 3;  // the fastest counts: an interrupt spoils one
+  const int pairs = threads / 2;
+  double sum = 0;
+  std::vector<double> least(static_cast<std::size_t>(pairs), kUnknown);
+  for (int go = 0; go < kGoes; ++go) {
+    std::vector<Ball> balls(static_cast<std::size_t>(pairs));
+    std::barrier all(threads);
+    team([&](int thread) {
+      all.arrive_and_wait();
+      if (thread / 2 >= pairs) return;
+      const auto pair = static_cast<std::size_t>(thread / 2);
+      const double time = balls[pair].play(thread % 2);
+      if (thread % 2 == 0) least[pair] = std::fmin(least[pair], time);
+    });
+  }
+  for (const double time : least) sum += time;
+  return sum / pairs;
+}
+
 }  // namespace
 
 double waited_for_cpu_s(const std::filesystem::path& tasks) {
@@ -110,13 +155,14 @@ Window observe(int threads, const Team& team, bool memory, const Adds& adds) {
     core = core_rates();
     if (adds.dense != nullptr) core.clock_hz = clock_hz;
   });
-  Window out{0, cores[0].issue_per_cycle, 0, kUnknown};
+  Window out{0, cores[0].issue_per_cycle, 0, kUnknown, kUnknown};
   for (const CoreRates& core : cores) {
     out.clock_hz += core.clock_hz / threads;
     out.issue_per_cycle = std::min(out.issue_per_cycle, core.issue_per_cycle);
     out.dispatch_per_cycle += core.dispatch_per_cycle / threads;
   }
   if (memory) out.memory_bytes_per_s = memory_rate(threads, team);
+  if (threads > 1) out.handover_s = handover(threads, team);
   return out;
 }
 
@@ -125,7 +171,7 @@ Window observe(int threads, const Team& team, bool memory, const Adds& adds) {
 }  // namespace
 
 Window observe(int, const Team&, bool, const Adds&) {
-  return {kUnknown, kUnknown, kUnknown, kUnknown};
+  return {kUnknown, kUnknown, kUnknown, kUnknown, kUnknown};
 }
 
 #endif

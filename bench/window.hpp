@@ -22,6 +22,10 @@ struct Window {
   double dispatch_per_cycle;
   /// bytes/s that all cores together read of lines flushed to memory.
   double memory_bytes_per_s;
+  /// Seconds that a line takes to another core and back, mean over pairs of neighbours. Virtual
+  /// CPUs that their host puts on two last caches take six times as long as on one (Zen 4). NaN of
+  /// one core, or where it takes forever.
+  double handover_s;
 };
 
 /// Seconds that the process's threads have been ready to run and found their CPU taken, summed over

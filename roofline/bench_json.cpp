@@ -406,7 +406,8 @@ class Reader {
             row.positive_number("dispatch_per_cycle"),
             row.optional_number("cpu_wait"),
             row.positive_number("memory_window_bytes_per_s"),
-            row.positive_number("own_memory_bytes_per_s")};
+            row.positive_number("own_memory_bytes_per_s"),
+            row.positive_number("handover_s")};
   }
 
   static int read_attempt(const RowReader& row) {

@@ -30,6 +30,7 @@ struct Surroundings {
   double cpu_wait = kUnknownNumber;  ///< share of the threads' time that other processes took
   double memory_bytes_per_s = kUnknownNumber;      ///< of all threads, for rows that cross DRAM
   double own_memory_bytes_per_s = kUnknownNumber;  ///< the same of the memory that the row reads
+  double handover_s = kUnknownNumber;  ///< of a line to another core and back, mean over pairs
 };
 
 /// One benchmark: all `run_type: iteration` rows of the same name, device, attempt and `roof_of`

@@ -10,17 +10,24 @@ namespace roofline {
 namespace {
 
 /// NaN of an empty set; what is not known does not count.
-double upper_decile(std::vector<double> values) {
+double tenths(std::vector<double> values, std::size_t count) {
   std::erase_if(values, [](double value) { return std::isnan(value); });
   if (values.empty()) return kUnknownNumber;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) * 9 / 10);
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) * count / 10);
   std::nth_element(values.begin(), at, values.end());
   return *at;
 }
+double upper_decile(std::vector<double> values) { return tenths(std::move(values), 9); }
+double lower_decile(std::vector<double> values) { return tenths(std::move(values), 1); }
 
-bool same_memory(const Surroundings& a, const Surroundings& b) {
-  return std::fabs(a.memory_bytes_per_s - b.memory_bytes_per_s) <
-         kSameMemory * std::fmax(a.memory_bytes_per_s, b.memory_bytes_per_s);
+bool alike(double a, double b, double share) { return std::fabs(a - b) < share * std::fmax(a, b); }
+
+/// Of one that tells of its memory, with the same of it; of cores as far from each other.
+bool same_moment(const Surroundings& a, const Surroundings& b) {
+  const bool as_far = alike(a.handover_s, b.handover_s, 1 - 1 / kQuietHandover);
+  if (std::isnan(a.memory_bytes_per_s)) return as_far;
+  const bool unknown = std::isnan(a.handover_s) && std::isnan(b.handover_s);
+  return alike(a.memory_bytes_per_s, b.memory_bytes_per_s, kSameMemory) && (as_far || unknown);
 }
 
 bool below(double value, double share, double reference) { return value < share * reference; }
@@ -29,18 +36,21 @@ bool below(double value, double share, double reference) { return value < share 
 
 void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
   std::vector<double> issues, dispatches;
-  std::map<int, std::vector<double>> memories;
+  std::map<int, std::vector<double>> memories, handovers;
   for (const Benchmark& row : rows) {
     for (const Surroundings& beside : row.beside) {
       issues.push_back(beside.issue_per_cycle);
       dispatches.push_back(beside.dispatch_per_cycle);
       memories[row.threads].push_back(beside.memory_bytes_per_s);
+      handovers[row.threads].push_back(beside.handover_s);
     }
   }
   const double issue = std::fmax(upper_decile(issues), issue_per_cycle);
   const double dispatch = upper_decile(dispatches);
   std::map<int, double> memory;
   for (const auto& [threads, values] : memories) memory[threads] = upper_decile(values);
+  std::map<int, double> handover;
+  for (const auto& [threads, values] : handovers) handover[threads] = lower_decile(values);
 
   for (Benchmark& row : rows) {
     std::vector<double> clocks;
@@ -57,7 +67,11 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
         continue;
       }
       row.own_cores_at[i] = true;
-      if (below(beside.memory_bytes_per_s, kQuietMemory, memory[row.threads])) continue;
+      if (std::isnan(beside.memory_bytes_per_s)
+              ? beside.handover_s > kQuietHandover * handover[row.threads]
+              : below(beside.memory_bytes_per_s, kQuietMemory, memory[row.threads])) {
+        continue;
+      }
       row.quiet_at[i] = true;
       quiet.push_back(row.lived_times_s[i]);
       if (!std::isnan(beside.clock_hz)) quiet_clocks.push_back(beside.clock_hz);
@@ -89,7 +103,7 @@ std::vector<double> paired_ratios(const Benchmark& row, const Benchmark& other) 
   std::vector<double> ratios;
   for (std::size_t i = 0; i < lived.size(); ++i) {
     if ((row.quiet_at[i] && other.quiet_at[i]) || (row.own_cores_at[i] && other.own_cores_at[i] &&
-                                                   same_memory(row.beside[i], other.beside[i])))
+                                                   same_moment(row.beside[i], other.beside[i])))
       ratios.push_back(lived[i]);
   }
   if (ratios.size() < std::min(kFewestQuiet, lived.size())) ratios.clear();

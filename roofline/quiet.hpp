@@ -30,6 +30,12 @@ inline constexpr double kQuietClock = 0.93;
 /// Memory window, against the upper decile of the run's on as many threads: it is short, and
 /// scatters by a fifth on an idle machine.
 inline constexpr double kQuietMemory = 0.70;
+/// Hand-over of a line between cores, against the lower decile of the run's on as many threads, of
+/// rows whose data do not come from memory. A host puts virtual CPUs on one last cache or on two, a
+/// sixth of the time or all of it, and nothing lies between; short products then take 1.25 times as
+/// long (results/amd-epyc-zen4-2c). Memory gives more in the second state: its rows have a window
+/// of their own.
+inline constexpr double kQuietHandover = 2;
 /// Two sides of a ratio had the same memory if their windows differ by less. Other guests of a host
 /// may leave a half of it for seconds on end: both sides at their time are still to be compared.
 inline constexpr double kSameMemory = 0.15;
@@ -58,9 +64,9 @@ bool wants_samples(const Benchmark& row);
 double clock_fall(const Benchmark& row, bool quiet_only);
 
 /// How many times as long as `row` another one takes: of each pair of samples, which were
-/// neighbours in time, of which both are quiet or, with less of the memory than that, had the same
-/// of it (kSameMemory). Empty with fewer pairs than kFewestQuiet. Of the medians, as one, where
-/// there were no windows.
+/// neighbours in time, of which both are quiet or, with less of the memory or farther cores than
+/// that, the same of both (kSameMemory, kQuietHandover). Empty with fewer pairs than kFewestQuiet.
+/// Of the medians, as one, where there were no windows.
 std::vector<double> paired_ratios(const Benchmark& row, const Benchmark& other);
 
 /// The same of all pairs, quiet or not.

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace bench {
 namespace {
@@ -34,6 +35,18 @@ TEST_F(WaitedForCpu, IsTheSumOverThreads) {
 TEST_F(WaitedForCpu, IsUnknownWhereTheKernelDoesNotTell) {
   EXPECT_TRUE(std::isnan(waited_for_cpu_s(tasks_)));
   EXPECT_TRUE(std::isnan(waited_for_cpu_s(tasks_ / "none")));
+}
+
+TEST(Handover, IsOfSeveralCores) {
+  const Team one = [](const Work& work) { work(0); };
+  EXPECT_TRUE(std::isnan(observe(1, one, false, {}).handover_s));
+  const Team two = [](const Work& work) {
+    std::thread other([&] { work(1); });
+    work(0);
+    other.join();
+  };
+  const double handover = observe(2, two, false, {}).handover_s;
+  EXPECT_TRUE(std::isnan(handover) || (handover > 1e-9 && handover < 1e-3)) << handover;
 }
 
 }  // namespace

@@ -43,6 +43,28 @@ TEST(Quiet, ACoreSharedWithAThreadThatDoesNotMultiplyIsSeen) {
   EXPECT_EQ(rows[1].times_s, (std::vector<double>{1, 2, 3, 4}));
 }
 
+TEST(Quiet, CoresOnTwoLastCachesAreSetApartButForWhatComesFromMemory) {
+  Surroundings near = kQuiet, far = kQuiet;
+  near.handover_s = 53e-9, far.handover_s = 303e-9;
+  Surroundings near_memory = near, far_memory = far;
+  near_memory.memory_bytes_per_s = 40e9, far_memory.memory_bytes_per_s = 47e9;
+  std::vector<Benchmark> rows = {row({near, far, near, near}), row({far, far, far}, 2),
+                                 row({near_memory, far_memory, near_memory})};
+  set_disturbed_apart(rows);
+  EXPECT_EQ(rows[0].times_s, (std::vector<double>{1, 3, 4}));
+  EXPECT_TRUE(rows[1].quiet());  // of other threads: nothing nearer was seen
+  EXPECT_EQ(rows[2].quiet_samples, 3u);
+}
+
+TEST(Quiet, RatiosAreOfSamplesWithCoresEquallyFar) {
+  Surroundings near = kQuiet, far = kQuiet;
+  near.handover_s = 53e-9, far.handover_s = 303e-9;
+  std::vector<Benchmark> rows = {row({near, far, far, far, far}), row({near, far, far, near, far})};
+  rows[1].lived_times_s = {2, 2, 3, 2, 5};
+  set_disturbed_apart(rows);
+  EXPECT_EQ(paired_ratios(rows[0], rows[1]), (std::vector<double>{2, 1, 1, 1}));
+}
+
 TEST(Quiet, TheReferenceIsTheWholeRuns) {
   // Shared throughout: only what the other row saw tells.
   std::vector<Benchmark> rows = {row({kShared, kShared, kShared}),
