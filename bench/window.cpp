@@ -109,23 +109,23 @@ class Ball {
 };
 
 double handover(int threads, const Team& team) {
-  constexpr int kGoes = 3;  // the fastest counts: an interrupt spoils one
-  const int pairs = threads / 2;
-  double sum = 0;
-  std::vector<double> least(static_cast<std::size_t>(pairs), kUnknown);
-  for (int go = 0; go < kGoes; ++go) {
-    std::vector<Ball> balls(static_cast<std::size_t>(pairs));
-    std::barrier all(threads);
-    team([&](int thread) {
+  constexpr std::size_t kGoes = 3;  // the fastest counts: an interrupt spoils one
+  const auto pairs = static_cast<std::size_t>(threads / 2);
+  std::vector<Ball> balls(kGoes * pairs);
+  std::vector<double> least(pairs, kUnknown);
+  std::barrier all(threads);
+  team([&](int thread) {
+    const auto pair = static_cast<std::size_t>(thread / 2);
+    for (std::size_t go = 0; go < kGoes; ++go) {
       all.arrive_and_wait();
-      if (thread / 2 >= pairs) return;
-      const auto pair = static_cast<std::size_t>(thread / 2);
-      const double time = balls[pair].play(thread % 2);
+      if (pair == pairs) continue;
+      const double time = balls[go * pairs + pair].play(thread % 2);
       if (thread % 2 == 0) least[pair] = std::fmin(least[pair], time);
-    });
-  }
+    }
+  });
+  double sum = 0;
   for (const double time : least) sum += time;
-  return sum / pairs;
+  return sum / static_cast<double>(pairs);
 }
 
 }  // namespace
