@@ -26,7 +26,7 @@ TEST(Summarise, TakesTheMeanInsideTheSpanAndLeavesUnknownsOut) {
   const GpuState s = summarise(samples, 1.5, 3.5);
   EXPECT_EQ(s.power_w, 400);
   EXPECT_EQ(s.sm_clock_hz, 1.5e9);
-  EXPECT_TRUE(std::isnan(s.temperature_c));
+  EXPECT_TRUE(std::isnan(s.memory_clock_hz));
   EXPECT_EQ(s.throttle, 0x4u);
   EXPECT_FALSE(summarise(samples, 10, 11).throttle_known);
 }
