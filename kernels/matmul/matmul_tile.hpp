@@ -108,10 +108,10 @@ template <class E, int R, class S>
 /// Whether a tile of R rows ends in thirds of them: one third of its rows after the other is
 /// multiplied by the last chunk of K and goes to Z. A core of Zen 4 takes about eight stores of 64
 /// bytes beside its multiply-adds, and of more in a row each costs two of those: 26 sums at the end
-/// of a tile 50 cycles of 1714 (13 rows, 256 steps of int8), in thirds 2. Squares, one core: int8
-/// of 256 1.02, of 512 1.03 times as fast, bf16 1.01, fp32 1.005. A third stored between the steps
-/// of the next: 0.98 of that. In halves of 32 bytes, all at the end: 49 cycles. Not timed
-/// elsewhere.
+/// of a tile 50 cycles of 1714 (13 rows, int8, K = 256), in thirds 2. Squares, one core and two:
+/// int8 of 256 1.02 to 1.03 and 1.10 times as fast, of 512 1.03 and 1.04 to 1.05, of 1024 1.02 and
+/// 1.03, bf16 1.01 and 1.01 to 1.04, fp32 1.01. A third stored between the steps of the next: 0.98
+/// of that. In halves of 32 bytes, all at the end: 49 cycles. Not timed elsewhere.
 template <class E, int R, int P, int Asks>
 constexpr bool kInThirds = P == 1 && R > 8 && Asks == 1 &&
                            parts_of<E>() == 1 && E::kLanes * sizeof(typename E::Z) == kLine;
