@@ -56,6 +56,8 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
     std::vector<double> clocks;
     for (const Surroundings& beside : row.beside) clocks.push_back(beside.clock_hz);
     const double clock = upper_decile(clocks);
+    const double near = handover[row.threads];
+    const bool long_call = median(row.lived_times_s) >= kHandoversOfAShortCall * near;
     std::vector<double> quiet, quiet_clocks;
     row.quiet_at.assign(row.beside.size(), false);
     row.own_cores_at = row.quiet_at;
@@ -68,7 +70,7 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
       }
       row.own_cores_at[i] = true;
       if (std::isnan(beside.memory_bytes_per_s)
-              ? beside.handover_s > kQuietHandover * handover[row.threads]
+              ? beside.handover_s > kQuietHandover * near && !long_call
               : below(beside.memory_bytes_per_s, kQuietMemory, memory[row.threads])) {
         continue;
       }
