@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "roofline/statistics.hpp"
 
@@ -36,29 +37,35 @@ bool below(double value, double share, double reference) { return value < share 
 
 void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
   std::vector<double> issues, dispatches;
-  std::map<int, std::vector<double>> memories, handovers;
+  std::map<int, std::vector<double>> handovers;
   for (const Benchmark& row : rows) {
     for (const Surroundings& beside : row.beside) {
       issues.push_back(beside.issue_per_cycle);
       dispatches.push_back(beside.dispatch_per_cycle);
-      memories[row.threads].push_back(beside.memory_bytes_per_s);
       handovers[row.threads].push_back(beside.handover_s);
     }
   }
   const double issue = std::fmax(upper_decile(issues), issue_per_cycle);
   const double dispatch = upper_decile(dispatches);
-  std::map<int, double> memory;
-  for (const auto& [threads, values] : memories) memory[threads] = upper_decile(values);
   std::map<int, double> handover;
   for (const auto& [threads, values] : handovers) handover[threads] = lower_decile(values);
+  const auto far = [&](const Benchmark& row, const Surroundings& beside) {
+    return beside.handover_s > kQuietHandover * handover[row.threads];
+  };
+  std::map<std::pair<int, bool>, std::vector<double>> memories;
+  for (const Benchmark& row : rows)
+    for (const Surroundings& beside : row.beside)
+      memories[{row.threads, far(row, beside)}].push_back(beside.memory_bytes_per_s);
+  std::map<std::pair<int, bool>, double> memory;
+  for (const auto& [of, values] : memories) memory[of] = upper_decile(values);
 
   for (Benchmark& row : rows) {
     std::vector<double> clocks;
     for (const Surroundings& beside : row.beside) clocks.push_back(beside.clock_hz);
     const double clock = upper_decile(clocks);
-    const double near = handover[row.threads];
-    const bool long_call = median(row.lived_times_s) >= kHandoversOfAShortCall * near;
-    std::vector<double> quiet, quiet_clocks;
+    const bool long_call =
+        median(row.lived_times_s) >= kHandoversOfAShortCall * handover[row.threads];
+    std::ptrdiff_t farther = 0;  // samples with cores far from each other, less those near
     row.quiet_at.assign(row.beside.size(), false);
     row.own_cores_at = row.quiet_at;
     for (std::size_t i = 0; i < row.beside.size(); ++i) {
@@ -69,12 +76,21 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
         continue;
       }
       row.own_cores_at[i] = true;
+      const bool is_far = far(row, beside);
       if (std::isnan(beside.memory_bytes_per_s)
-              ? beside.handover_s > kQuietHandover * near && !long_call
-              : below(beside.memory_bytes_per_s, kQuietMemory, memory[row.threads])) {
+              ? is_far && !long_call
+              : below(beside.memory_bytes_per_s, kQuietMemory, memory[{row.threads, is_far}])) {
         continue;
       }
       row.quiet_at[i] = true;
+      farther += is_far ? 1 : -1;
+    }
+    std::vector<double> quiet, quiet_clocks;
+    for (std::size_t i = 0; i < row.beside.size(); ++i) {
+      const Surroundings& beside = row.beside[i];
+      if (!std::isnan(beside.memory_bytes_per_s) && far(row, beside) != (farther > 0))
+        row.quiet_at[i] = false;
+      if (!row.quiet_at[i]) continue;
       quiet.push_back(row.lived_times_s[i]);
       if (!std::isnan(beside.clock_hz)) quiet_clocks.push_back(beside.clock_hz);
     }

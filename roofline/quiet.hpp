@@ -27,14 +27,14 @@ inline constexpr double kQuietWait = 0.02;
 /// Clock, against the upper decile of the same benchmark's windows: clocks of neighbouring windows
 /// differ by up to 6 % on an idle machine.
 inline constexpr double kQuietClock = 0.93;
-/// Memory window, against the upper decile of the run's on as many threads: it is short, and
-/// scatters by a fifth on an idle machine.
+/// Memory window, against the upper decile of the run's on as many threads, as far from each other
+/// (kQuietHandover): it is short, and scatters by a fifth on an idle machine.
 inline constexpr double kQuietMemory = 0.70;
 /// Hand-over of a line between cores, against the lower decile of the run's on as many threads, of
 /// rows whose data do not come from memory. A host puts virtual CPUs on one last cache or on two, a
 /// sixth of the time or all of it, and nothing lies between; short products then take 1.25 times as
-/// long (results/amd-epyc-zen4-2c). Memory gives more in the second state: its rows have a window
-/// of their own.
+/// long (results/amd-epyc-zen4-2c). Memory gives up to twice as much in the second state: of rows
+/// with a window of it those samples count whose state most of them have.
 inline constexpr double kQuietHandover = 2;
 /// A call that takes as many hand-overs or more hardly feels it: products of up to 1.2 ms take 1.0
 /// to 1.5 times as long, of 5 to 80 ms 1.00 to 1.03 times.
