@@ -23,12 +23,22 @@ double lower_decile(std::vector<double> values) { return tenths(std::move(values
 
 bool alike(double a, double b, double share) { return std::fabs(a - b) < share * std::fmax(a, b); }
 
+/// Cores as far from each other: what is unknown of both is the same.
+bool as_far(const Surroundings& a, const Surroundings& b) {
+  return (std::isnan(a.handover_s) && std::isnan(b.handover_s)) ||
+         alike(a.handover_s, b.handover_s, 1 - 1 / kQuietHandover);
+}
+
 /// Of one that tells of its memory, with the same of it; of cores as far from each other.
 bool same_moment(const Surroundings& a, const Surroundings& b) {
-  const bool as_far = alike(a.handover_s, b.handover_s, 1 - 1 / kQuietHandover);
-  if (std::isnan(a.memory_bytes_per_s)) return as_far;
-  const bool unknown = std::isnan(a.handover_s) && std::isnan(b.handover_s);
-  return alike(a.memory_bytes_per_s, b.memory_bytes_per_s, kSameMemory) && (as_far || unknown);
+  return as_far(a, b) && (std::isnan(a.memory_bytes_per_s) ||
+                          alike(a.memory_bytes_per_s, b.memory_bytes_per_s, kSameMemory));
+}
+
+/// Memory is quiet in either placement of the cores: only those of the same one compare.
+bool comparable(const Surroundings& a, const Surroundings& b) {
+  const bool of_memory = !std::isnan(a.memory_bytes_per_s) || !std::isnan(b.memory_bytes_per_s);
+  return !of_memory || as_far(a, b);
 }
 
 bool below(double value, double share, double reference) { return value < share * reference; }
@@ -120,8 +130,11 @@ std::vector<double> paired_ratios(const Benchmark& row, const Benchmark& other) 
   const auto lived = lived_ratios(row, other);
   std::vector<double> ratios;
   for (std::size_t i = 0; i < lived.size(); ++i) {
-    if ((row.quiet_at[i] && other.quiet_at[i]) || (row.own_cores_at[i] && other.own_cores_at[i] &&
-                                                   same_moment(row.beside[i], other.beside[i])))
+    const Surroundings &beside = row.beside[i], &beside_other = other.beside[i];
+    const bool quiet = row.quiet_at[i] && other.quiet_at[i];
+    const bool own_cores = row.own_cores_at[i] && other.own_cores_at[i];
+    if ((quiet && comparable(beside, beside_other)) ||
+        (own_cores && same_moment(beside, beside_other)))
       ratios.push_back(lived[i]);
   }
   if (ratios.size() < std::min(kFewestQuiet, lived.size())) ratios.clear();

@@ -67,9 +67,10 @@ bool wants_samples(const Benchmark& row);
 double clock_fall(const Benchmark& row, bool quiet_only);
 
 /// How many times as long as `row` another one takes: of each pair of samples, which were
-/// neighbours in time, of which both are quiet or, with less of the memory or farther cores than
-/// that, the same of both (kSameMemory, kQuietHandover). Empty with fewer pairs than kFewestQuiet.
-/// Of the medians, as one, where there were no windows.
+/// neighbours in time, of which both are quiet (of memory: with cores as far from each other) or,
+/// with less of the memory or farther cores than that, the same of both (kSameMemory,
+/// kQuietHandover). Empty with fewer pairs than kFewestQuiet. Of the medians, as one, where there
+/// were no windows.
 std::vector<double> paired_ratios(const Benchmark& row, const Benchmark& other);
 
 /// The same of all pairs, quiet or not.

@@ -84,6 +84,18 @@ TEST(Quiet, RatiosAreOfSamplesWithCoresEquallyFar) {
   EXPECT_EQ(paired_ratios(rows[0], rows[1]), (std::vector<double>{2, 1, 1, 1}));
 }
 
+TEST(Quiet, MemoryQuietWithCoresNearIsNotComparedWithThatOfCoresFar) {
+  Surroundings near = kQuiet, far = kQuiet;
+  near.handover_s = 53e-9, far.handover_s = 303e-9;
+  near.memory_bytes_per_s = 32e9, far.memory_bytes_per_s = 60e9;
+  std::vector<Benchmark> rows = {row({far, far, far, far, near, far}),
+                                 row({near, near, near, far, near, far})};
+  for (const std::size_t i : {0, 1, 2}) rows[1].lived_times_s[i] = 1000;
+  set_disturbed_apart(rows);
+  EXPECT_TRUE(rows[0].quiet_at[0] && rows[1].quiet_at[0]);
+  EXPECT_EQ(paired_ratios(rows[0], rows[1]), (std::vector<double>{1, 1, 1}));
+}
+
 TEST(Quiet, TheReferenceIsTheWholeRuns) {
   // Shared throughout: only what the other row saw tells.
   std::vector<Benchmark> rows = {row({kShared, kShared, kShared}),
