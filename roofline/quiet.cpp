@@ -23,22 +23,24 @@ double lower_decile(std::vector<double> values) { return tenths(std::move(values
 
 bool alike(double a, double b, double share) { return std::fabs(a - b) < share * std::fmax(a, b); }
 
-/// Cores as far from each other: what is unknown of both is the same.
 bool as_far(const Surroundings& a, const Surroundings& b) {
-  return (std::isnan(a.handover_s) && std::isnan(b.handover_s)) ||
-         alike(a.handover_s, b.handover_s, 1 - 1 / kQuietHandover);
+  return alike(a.handover_s, b.handover_s, 1 - 1 / kQuietHandover);
+}
+/// Of memory, which tells enough by itself where both do not know how far their cores are.
+bool as_far_or_unknown(const Surroundings& a, const Surroundings& b) {
+  return as_far(a, b) || (std::isnan(a.handover_s) && std::isnan(b.handover_s));
 }
 
 /// Of one that tells of its memory, with the same of it; of cores as far from each other.
 bool same_moment(const Surroundings& a, const Surroundings& b) {
-  return as_far(a, b) && (std::isnan(a.memory_bytes_per_s) ||
-                          alike(a.memory_bytes_per_s, b.memory_bytes_per_s, kSameMemory));
+  if (std::isnan(a.memory_bytes_per_s)) return as_far(a, b);
+  return alike(a.memory_bytes_per_s, b.memory_bytes_per_s, kSameMemory) && as_far_or_unknown(a, b);
 }
 
-/// Memory is quiet in either placement of the cores: only those of the same one compare.
+/// Whether two quiet ones are: memory is quiet in either placement of the cores.
 bool comparable(const Surroundings& a, const Surroundings& b) {
   const bool of_memory = !std::isnan(a.memory_bytes_per_s) || !std::isnan(b.memory_bytes_per_s);
-  return !of_memory || as_far(a, b);
+  return !of_memory || as_far_or_unknown(a, b);
 }
 
 bool below(double value, double share, double reference) { return value < share * reference; }
