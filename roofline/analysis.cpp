@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "roofline/bench_json.hpp"
 #include "roofline/prediction.hpp"
 #include "roofline/quiet.hpp"
 #include "roofline/run_folder.hpp"

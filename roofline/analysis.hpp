@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "roofline/bench_json.hpp"
+#include "roofline/benchmark.hpp"
 #include "roofline/ceilings.hpp"
 #include "roofline/overlay.hpp"
 

@@ -113,11 +113,4 @@ std::optional<std::string> read_name(Benchmark& out) {
 
 std::string benchmark_name(std::string_view name) { return joined(name_parts(name)); }
 
-std::string Benchmark::key(std::string_view wanted) const {
-  for (const auto& [key, value] : keys) {
-    if (key == wanted) return value;
-  }
-  return {};
-}
-
 }  // namespace roofline

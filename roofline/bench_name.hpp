@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "roofline/bench_json.hpp"
+#include "roofline/benchmark.hpp"
 
 namespace roofline {
 

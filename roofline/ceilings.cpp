@@ -400,12 +400,6 @@ bool is_matrix_unit(std::string_view exec_unit) {
   return std::find(std::begin(kUnits), std::end(kUnits), exec_unit) != std::end(kUnits);
 }
 
-bool is_probe(const Benchmark& row) {
-  constexpr std::string_view kProbes[] = {"fma_peak", "stream", "chase", "launch", "link"};
-  return !row.variant.empty() &&
-         std::find(std::begin(kProbes), std::end(kProbes), row.kernel) != std::end(kProbes);
-}
-
 std::string level_of_size(double size_bytes, int threads, std::span<const machine::Cache> caches) {
   if (caches.empty() || !(size_bytes > 0)) return {};
   double inner_share = 0, largest = 0;  // on some servers the L2s are, together

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "roofline/bench_json.hpp"
+#include "roofline/benchmark.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/machine/machine.hpp"
 
@@ -93,10 +93,6 @@ struct Ceilings {
 
 /// Tensor cores, AMX and the like: what no vector code issues to.
 bool is_matrix_unit(std::string_view exec_unit);
-
-/// A measurement that ceilings are taken from: stream/avx2/f32/…; a user's own `stream/1024` is
-/// none.
-bool is_probe(const Benchmark& row);
 
 /// The level that a working set of `size_bytes` per thread on `threads` threads measures: L1 up to
 /// 3/4 of a thread's share; every further cache from 2x the one before up to 3/4 of its share;

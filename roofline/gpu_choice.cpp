@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
-#include "roofline/bench_json.hpp"
+#include "roofline/benchmark.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
+#include "roofline/json_text.hpp"
 
 namespace roofline {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "roofline/bench_json.hpp"
+#include "roofline/benchmark.hpp"
 #include "roofline/ceilings.hpp"
 #include "roofline/csv.hpp"
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "roofline/bench_json.hpp"
+#include "roofline/benchmark.hpp"
 
 namespace roofline {
 

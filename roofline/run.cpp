@@ -19,6 +19,7 @@
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
 #include "roofline/gpu_choice.hpp"
+#include "roofline/json_text.hpp"
 #include "roofline/machine/gpu.hpp"
 #include "roofline/machine/machine.hpp"
 #include "roofline/machine/state.hpp"

@@ -19,6 +19,7 @@
 
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
+#include "roofline/json_text.hpp"
 
 namespace roofline {
 namespace {

@@ -11,9 +11,11 @@
 #include <utility>
 
 #include "roofline/analysis.hpp"
+#include "roofline/bench_json.hpp"
 #include "roofline/bench_name.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
+#include "roofline/json_text.hpp"
 #include "roofline/machine/bench_words.hpp"
 #include "roofline/machine/gpu.hpp"
 #include "roofline/machine/machine.hpp"

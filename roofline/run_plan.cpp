@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "roofline/error.hpp"
+#include "roofline/json_text.hpp"
 
 namespace roofline {
 namespace {

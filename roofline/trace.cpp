@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "roofline/bench_json.hpp"
+#include "roofline/benchmark.hpp"
 #include "roofline/machine/state.hpp"
 
 namespace roofline {

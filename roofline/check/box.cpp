@@ -9,6 +9,7 @@
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
 #include "roofline/gpu_choice.hpp"
+#include "roofline/json_text.hpp"
 #include "roofline/run_folder.hpp"
 #include "roofline/statistics.hpp"
 

@@ -13,6 +13,7 @@
 #include "roofline/cli/commands.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
+#include "roofline/json_text.hpp"
 #include "roofline/process.hpp"
 #include "roofline/roofs.hpp"
 #include "roofline/summary.hpp"

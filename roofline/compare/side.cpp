@@ -9,6 +9,7 @@
 #include "roofline/check/facts.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
+#include "roofline/json_text.hpp"
 #include "roofline/roofs.hpp"
 #include "roofline/run_folder.hpp"
 #include "roofline/statistics.hpp"

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "roofline/bench_json.hpp"
+#include "roofline/benchmark.hpp"
 #include "roofline/error.hpp"
 #include "roofline/gpu_choice.hpp"
+#include "roofline/json_text.hpp"
 #include "roofline/roofs.hpp"
 #include "roofline/specs.hpp"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "roofline/bench_json.hpp"
+#include "roofline/benchmark.hpp"
 #include "roofline/predict/hardware.hpp"
 #include "roofline/predict/transformer.hpp"
 

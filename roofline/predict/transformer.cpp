@@ -6,9 +6,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "roofline/bench_json.hpp"
+#include "roofline/benchmark.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/error.hpp"
+#include "roofline/json_text.hpp"
 #include "roofline/specs/data.hpp"
 
 namespace roofline::predict {

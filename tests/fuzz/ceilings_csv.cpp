@@ -1,6 +1,7 @@
 // ceilings.csv, laid under two benchmarks, reported and predicted with.
 #include "roofline/ceilings.hpp"
 
+#include "roofline/bench_json.hpp"
 #include "roofline/overlay.hpp"
 #include "roofline/predict/hardware.hpp"
 #include "roofline/text_report.hpp"

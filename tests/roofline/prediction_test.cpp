@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "roofline/bench_json.hpp"
 #include "roofline/error.hpp"
 
 namespace roofline {

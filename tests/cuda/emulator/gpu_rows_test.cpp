@@ -11,6 +11,7 @@
 #include "kernels/link/link_gpu.hpp"
 #include "kernels/registry.hpp"
 #include "kernels/stream/stream_gpu.hpp"
+#include "roofline/bench_json.hpp"
 #include "roofline/ceilings.hpp"
 #include "roofline/overlay.hpp"
 #include "roofline/prediction.hpp"
