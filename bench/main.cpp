@@ -17,10 +17,10 @@
 #include "bench/run_cpu.hpp"
 #include "bench/turns.hpp"
 #include "kernels/cpu_features.hpp"
-#include "roofline/machine/dtype_names.hpp"
+#include "roofline/base/dtype_names.hpp"
+#include "roofline/base/standard_streams.hpp"
 #include "roofline/machine/limits.hpp"
 #include "roofline/machine/machine.hpp"
-#include "roofline/machine/standard_streams.hpp"
 #ifdef ROOFLINE_HAS_CUDA
 #include "bench/run_cuda.hpp"
 #endif

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/turns.hpp"
-#include "roofline/machine/write_atomically.hpp"
+#include "roofline/base/write_atomically.hpp"
 
 namespace bench {
 namespace {

@@ -16,7 +16,7 @@
 #include "bench/rest.hpp"
 #include "bench/window.hpp"
 #include "kernels/fma_peak/fma_peak.hpp"
-#include "roofline/machine/bench_words.hpp"
+#include "roofline/base/bench_words.hpp"
 
 namespace bench {
 namespace {
@@ -104,12 +104,11 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     state.SkipWithError(e.what());
     return;
   } catch (const std::bad_alloc&) {
-    state.SkipWithError(std::string(roofline::machine::kOutOfMemory).c_str());
+    state.SkipWithError(std::string(roofline::kOutOfMemory).c_str());
     return;
   }
   if (!bound->wrong.empty()) {
-    state.SkipWithError(
-        fmt::format("{}: {}", roofline::machine::kWrongResult, bound->wrong).c_str());
+    state.SkipWithError(fmt::format("{}: {}", roofline::kWrongResult, bound->wrong).c_str());
     return;
   }
   auto& problem = *bound->problem;

@@ -23,7 +23,7 @@
 #include "kernels/cuda/driver.hpp"
 #include "kernels/cuda/harness.hpp"
 #include "kernels/cuda/problem.hpp"
-#include "roofline/machine/bench_words.hpp"
+#include "roofline/base/bench_words.hpp"
 #include "roofline/machine/files.hpp"
 #include "roofline/machine/limits.hpp"
 
@@ -267,8 +267,7 @@ void run_gpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     if (bound.wrong.empty())
       measure_all(state, bound, hold_of(entry.instance), count);
     else
-      state.SkipWithError(
-          fmt::format("{}: {}", roofline::machine::kWrongResult, bound.wrong).c_str());
+      state.SkipWithError(fmt::format("{}: {}", roofline::kWrongResult, bound.wrong).c_str());
   });
   if (!why.empty()) state.SkipWithError(why.c_str());
 }
@@ -283,11 +282,11 @@ std::string reason_without_time(const std::string& name, const std::function<voi
   } catch (const kernels::cuda::Unsupported& e) {
     return e.what();
   } catch (const std::bad_alloc&) {
-    return std::string(roofline::machine::kOutOfMemory) + " (device or page-locked)";
+    return std::string(roofline::kOutOfMemory) + " (device or page-locked)";
   } catch (const kernels::cuda::Error& e) {
     fmt::print(stderr, "{}: {}\n", name, e.what());
     // No destructors: they would call into the broken context, and libraries may crash there.
-    std::_Exit(roofline::machine::kExitFault);
+    std::_Exit(roofline::kExitFault);
   }
   return {};
 }

@@ -25,7 +25,7 @@ void add_gpu_context();
 /// Calls `measure`. Why the benchmark `name` has no time, where that is the case's own affair: bad
 /// input, what a library refuses, no memory; else empty. After any other CUDA error, such as a
 /// fault inside a kernel, every call on this context fails, whatever the benchmark: one line on
-/// stderr names this one, and the process ends with roofline::machine::kExitFault.
+/// stderr names this one, and the process ends with roofline::kExitFault.
 std::string reason_without_time(const std::string& name, const std::function<void()>& measure);
 
 /// Registers `entry` with manual time: CUDA events around batches of calls that are queued behind a

@@ -10,11 +10,11 @@
 #include <set>
 #include <tuple>
 
+#include "roofline/base/error.hpp"
 #include "roofline/bench_context.hpp"
 #include "roofline/bench_name.hpp"
 #include "roofline/bench_row.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
 #include "roofline/json_text.hpp"
 #include "roofline/machine/processor.hpp"
 #include "roofline/statistics.hpp"

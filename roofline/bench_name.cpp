@@ -7,7 +7,7 @@
 #include <charconv>
 #include <initializer_list>
 
-#include "roofline/machine/dtype_names.hpp"
+#include "roofline/base/dtype_names.hpp"
 
 namespace roofline {
 namespace {

@@ -9,10 +9,10 @@
 #include <optional>
 #include <sstream>
 
+#include "roofline/base/dtype_names.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/bench_name.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
-#include "roofline/machine/dtype_names.hpp"
 
 namespace roofline {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 #include <tuple>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/quiet.hpp"
 #include "roofline/statistics.hpp"
 

@@ -11,7 +11,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 
 namespace roofline {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "roofline/machine/write_atomically.hpp"
+#include "roofline/base/write_atomically.hpp"
 #include "roofline/schema.hpp"
 
 namespace roofline {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "roofline/base/error.hpp"
 #include "roofline/benchmark.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
 #include "roofline/json_text.hpp"
 
 namespace roofline {

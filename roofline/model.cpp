@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 
 namespace roofline {
 namespace {

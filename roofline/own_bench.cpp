@@ -7,10 +7,10 @@
 #include <cstring>
 #include <sstream>
 
+#include "roofline/base/error.hpp"
 #include "roofline/bench_json.hpp"
 #include "roofline/bench_name.hpp"
 #include "roofline/ceilings.hpp"
-#include "roofline/error.hpp"
 #include "roofline/process.hpp"
 
 namespace roofline {

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/process.hpp"
 
 namespace roofline {

@@ -16,8 +16,8 @@
 
 #include "roofline/advertised.hpp"
 #include "roofline/analysis.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
 #include "roofline/gpu_choice.hpp"
 #include "roofline/json_text.hpp"
 #include "roofline/machine/gpu.hpp"

@@ -17,8 +17,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "roofline/base/error.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
 #include "roofline/json_text.hpp"
 
 namespace roofline {

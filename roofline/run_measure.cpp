@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "roofline/analysis.hpp"
+#include "roofline/base/bench_words.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/bench_json.hpp"
 #include "roofline/bench_name.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
 #include "roofline/json_text.hpp"
-#include "roofline/machine/bench_words.hpp"
 #include "roofline/machine/gpu.hpp"
 #include "roofline/machine/machine.hpp"
 #include "roofline/process.hpp"
@@ -427,10 +427,10 @@ class Runner {
       if (found == fresh.end()) continue;
       if (row.value("error_occurred", false)) {
         const std::string message = row.value("error_message", "no reason given");
-        const bool wrong = unit.own || message.starts_with(machine::kWrongResult);
+        const bool wrong = unit.own || message.starts_with(kWrongResult);
         if (outcome.exit_code == 1 && wrong) {
           found->second.failure = message;
-        } else if (in_turns && message.starts_with(machine::kOutOfMemory)) {
+        } else if (in_turns && message.starts_with(kOutOfMemory)) {
           found->second.crowded = true;
         } else {
           found->second.skipped = true;

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/json_text.hpp"
 
 namespace roofline {

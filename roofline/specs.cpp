@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/specs/data.hpp"
 
 namespace roofline::specs {

@@ -11,9 +11,9 @@
 #include <tuple>
 #include <vector>
 
+#include "roofline/base/error.hpp"
 #include "roofline/ceilings.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
 #include "roofline/summary.hpp"
 #include "roofline/text_table.hpp"
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "roofline/base/error.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
 #include "roofline/gpu_choice.hpp"
 #include "roofline/json_text.hpp"
 #include "roofline/run_folder.hpp"

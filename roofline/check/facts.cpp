@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 
 namespace roofline::check {
 

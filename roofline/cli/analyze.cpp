@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "roofline/base/dtype_names.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/bench_json.hpp"
 #include "roofline/ceilings.hpp"
 #include "roofline/cli/commands.hpp"
-#include "roofline/error.hpp"
-#include "roofline/machine/dtype_names.hpp"
 #include "roofline/overlay.hpp"
 #include "roofline/prediction.hpp"
 #include "roofline/quiet.hpp"

@@ -4,10 +4,10 @@
 #include <exception>
 #include <string>
 
+#include "roofline/base/error.hpp"
+#include "roofline/base/standard_streams.hpp"
 #include "roofline/cli/build.hpp"
 #include "roofline/cli/commands.hpp"
-#include "roofline/error.hpp"
-#include "roofline/machine/standard_streams.hpp"
 #include "roofline/say.hpp"
 
 namespace {

@@ -6,9 +6,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "roofline/base/dtype_names.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/cli/commands.hpp"
-#include "roofline/error.hpp"
-#include "roofline/machine/dtype_names.hpp"
 #include "roofline/text_table.hpp"
 
 namespace roofline::cli {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <memory>
 
+#include "roofline/base/dtype_names.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/cli/predict_serving.hpp"
-#include "roofline/error.hpp"
-#include "roofline/machine/dtype_names.hpp"
 #include "roofline/text_table.hpp"
 
 namespace roofline::cli {

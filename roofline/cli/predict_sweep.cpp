@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "roofline/base/dtype_names.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/cli/predict_serving.hpp"
-#include "roofline/error.hpp"
-#include "roofline/machine/dtype_names.hpp"
 #include "roofline/predict/sweep.hpp"
 #include "roofline/process.hpp"
 #include "roofline/report.hpp"

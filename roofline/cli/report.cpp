@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "roofline/analysis.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/check/facts.hpp"
 #include "roofline/cli/commands.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
 #include "roofline/json_text.hpp"
 #include "roofline/process.hpp"
 #include "roofline/roofs.hpp"

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "roofline/base/error.hpp"
 #include "roofline/cli/build.hpp"
 #include "roofline/cli/commands.hpp"
-#include "roofline/error.hpp"
 
 namespace roofline::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <set>
 
+#include "roofline/base/error.hpp"
 #include "roofline/check/facts.hpp"
 #include "roofline/check/thresholds.hpp"
-#include "roofline/error.hpp"
 #include "roofline/statistics.hpp"
 
 namespace roofline::compare {

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "roofline/analysis.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/check/facts.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
 #include "roofline/json_text.hpp"
 #include "roofline/roofs.hpp"
 #include "roofline/run_folder.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "roofline/base/error.hpp"
 #include "roofline/benchmark.hpp"
-#include "roofline/error.hpp"
 #include "roofline/gpu_choice.hpp"
 #include "roofline/json_text.hpp"
 #include "roofline/roofs.hpp"

@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/predict/sweep.hpp"
 
 namespace roofline::predict {

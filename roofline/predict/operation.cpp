@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 
 namespace roofline::predict {
 namespace {

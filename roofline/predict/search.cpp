@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/predict/serve.hpp"
 
 namespace roofline::predict {

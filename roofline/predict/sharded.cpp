@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 
 namespace roofline::predict {
 namespace {

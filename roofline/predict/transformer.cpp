@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "roofline/base/error.hpp"
 #include "roofline/benchmark.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
 #include "roofline/json_text.hpp"
 #include "roofline/specs/data.hpp"
 

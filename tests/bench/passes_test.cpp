@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 
 namespace bench {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 
 namespace fuzz {
 

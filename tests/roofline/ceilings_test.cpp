@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/roofs.hpp"
 
 namespace roofline {

@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "roofline/base/error.hpp"
 #include "roofline/check/thresholds.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
 
 namespace roofline::check {
 namespace {

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <random>
 
+#include "roofline/base/error.hpp"
 #include "roofline/compare/compare.hpp"
-#include "roofline/error.hpp"
 
 namespace roofline::compare {
 namespace {

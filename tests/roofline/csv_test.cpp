@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 
 namespace roofline {
 namespace {

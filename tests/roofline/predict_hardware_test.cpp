@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 
 namespace roofline::predict {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/predict/sharded.hpp"
 
 namespace roofline::predict {

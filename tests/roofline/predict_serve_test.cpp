@@ -6,8 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "roofline/base/error.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
 
 namespace roofline::predict {
 namespace {

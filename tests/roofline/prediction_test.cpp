@@ -5,8 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "roofline/base/error.hpp"
 #include "roofline/bench_json.hpp"
-#include "roofline/error.hpp"
 
 namespace roofline {
 namespace {

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <regex>
 
+#include "roofline/base/error.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/error.hpp"
 #include "roofline/process.hpp"
 #include "roofline/progress.hpp"
 #include "roofline/run_cost.hpp"

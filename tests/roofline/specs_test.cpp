@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 #include "roofline/model.hpp"
 
 namespace roofline::specs {

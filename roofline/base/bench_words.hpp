@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace roofline::machine {
+namespace roofline {
 
 /// The program's exit code where a device fault ended it: no word on the other benchmarks.
 inline constexpr int kExitFault = 3;
@@ -12,4 +12,4 @@ inline constexpr std::string_view kWrongResult = "wrong result";
 /// The same where memory was missing, which others may have held.
 inline constexpr std::string_view kOutOfMemory = "out of memory";
 
-}  // namespace roofline::machine
+}  // namespace roofline

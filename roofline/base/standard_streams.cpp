@@ -1,4 +1,4 @@
-#include "roofline/machine/standard_streams.hpp"
+#include "roofline/base/standard_streams.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <iostream>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 
 namespace roofline {
 

@@ -1,4 +1,4 @@
-#include "roofline/machine/write_atomically.hpp"
+#include "roofline/base/write_atomically.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "roofline/error.hpp"
+#include "roofline/base/error.hpp"
 
 namespace roofline {
 namespace {

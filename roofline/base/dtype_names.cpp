@@ -1,4 +1,4 @@
-#include "roofline/machine/dtype_names.hpp"
+#include "roofline/base/dtype_names.hpp"
 
 #include <cmath>
 #include <utility>
