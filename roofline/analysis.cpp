@@ -6,6 +6,7 @@
 #include <map>
 
 #include "roofline/bench_json.hpp"
+#include "roofline/ceilings_csv.hpp"
 #include "roofline/prediction.hpp"
 #include "roofline/quiet.hpp"
 #include "roofline/run_folder.hpp"

@@ -8,14 +8,12 @@
 #include <map>
 #include <tuple>
 
-#include "roofline/base/error.hpp"
+#include "roofline/ceiling_doubts.hpp"
 #include "roofline/quiet.hpp"
 #include "roofline/statistics.hpp"
 
 namespace roofline {
 namespace {
-
-bool is_time(const std::string& resource) { return resource == "latency"; }
 
 struct Figure {
   double median = kUnknownNumber, low = kUnknownNumber, high = kUnknownNumber;
@@ -40,11 +38,6 @@ Figure figure_of(const std::vector<double>& times, double work) {
   }
   if (work > 0) out = {work / out.median, work / out.high, work / out.low};
   return out;
-}
-
-/// Larger is better, whatever the resource.
-double rank(const std::string& resource, double value) {
-  return is_time(resource) ? 1 / value : value;
 }
 
 std::string condition_of(const Benchmark& row, Moments moments) {
@@ -259,44 +252,6 @@ void keep_best(std::vector<Ceiling>& rows) {
   rows = std::move(kept);
 }
 
-/// As-lived ceilings that have no quiet one beside them although the gate looked.
-void check_quiet(std::vector<Ceiling>& ceilings, const std::vector<Benchmark>& rows) {
-  for (Ceiling& ceiling : ceilings) {
-    if (ceiling.condition.ends_with("quiet") || hidden(ceilings, ceiling)) continue;
-    const bool looked = std::any_of(rows.begin(), rows.end(), [&](const Benchmark& row) {
-      return row.gated() && row.device == ceiling.device && row.name == ceiling.probes.front();
-    });
-    if (looked) {
-      flag(ceiling, "not-quiet",
-           fmt::format("fewer than {} samples in quiet moments", kFewestQuiet));
-    }
-  }
-}
-
-void check_steadiness(std::vector<Ceiling>& ceilings) {
-  for (Ceiling& row : ceilings) {
-    if (hidden(ceilings, row)) continue;
-    if (row.clock_fall > kClockMoved) {
-      flag(row, "clock-moved",
-           fmt::format("the clock fell by {:.0f} % between samples", 100 * row.clock_fall));
-    }
-    if (row.disagreement > kDisagreement) {
-      flag(row, "samples-disagree",
-           fmt::format("samples lie {:.0f} % off their median", 100 * row.disagreement));
-    }
-  }
-}
-
-void check_theory(Ceiling& row) {
-  if (is_time(row.resource) || std::isnan(row.theory_at_clock)) return;
-  const double fraction = row.measured / row.theory_at_clock;
-  if (fraction > 1 + kClockUncertainty) {
-    flag(row, "above-theory",
-         fmt::format("{:.1f} % of the theory at the observed clock; the clock is worth {:.0f} %",
-                     100 * fraction, 100 * kClockUncertainty));
-  }
-}
-
 double memory_clock_of(const std::vector<Benchmark>& rows) {
   std::vector<double> seen;
   for (const Benchmark& row : rows) {
@@ -312,93 +267,7 @@ double gpu_sms_of(const std::vector<Benchmark>& rows) {
   return kUnknownNumber;
 }
 
-bool same(const Ceiling& a, const Ceiling& b) {
-  return a.device == b.device && a.dtype == b.dtype && a.id() == b.id();
-}
-
-/// Rows are sorted, so the levels of one sweep follow each other outwards.
-void check_order(std::vector<Ceiling>& rows) {
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    const Ceiling& inner = rows[i - 1];
-    Ceiling& outer = rows[i];
-    const auto sweep = [](const Ceiling& c) {
-      return std::tie(c.device, c.resource, c.operation, c.dtype, c.exec_unit, c.threads,
-                      c.condition);
-    };
-    if ((outer.resource != "bandwidth" && outer.resource != "latency") ||
-        sweep(inner) != sweep(outer)) {
-      continue;
-    }
-    const double ratio =
-        rank(outer.resource, outer.measured) / rank(outer.resource, inner.measured);
-    if (ratio > 1) {
-      flag(outer, "out-of-order",
-           fmt::format("{:.1f} % faster than {}", 100 * (ratio - 1), inner.level));
-    }
-  }
-}
-
 }  // namespace
-
-bool is_roof(const Ceiling& row) {
-  return row.condition.find("zeros") == std::string::npos &&
-         row.condition.find("burst") == std::string::npos &&
-         row.condition.find("sustained") == std::string::npos;
-}
-
-bool is_better_roof(const Ceiling& row, const Ceiling& other) {
-  const auto doubtful = [](const Ceiling& c) {
-    return c.verdict.find("no-plateau") != std::string::npos ||
-           c.verdict.find("above-theory") != std::string::npos;
-  };
-  return doubtful(row) == doubtful(other) ? row.value() > other.value() : doubtful(other);
-}
-
-const Ceiling* under(std::span<const Ceiling> rows, const Ceiling& row, std::string_view moments) {
-  const auto load = [](const Ceiling& c) {
-    return c.condition.substr(0, c.condition.find_last_of('+') + 1);
-  };
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Ceiling& other) {
-    return other.condition.ends_with(moments) && load(other) == load(row) && same(other, row);
-  });
-  return found == rows.end() ? nullptr : &*found;
-}
-
-bool hidden(std::span<const Ceiling> rows, const Ceiling& row) {
-  if (!is_roof(row)) {
-    return std::any_of(rows.begin(), rows.end(),
-                       [&](const Ceiling& other) { return is_roof(other) && same(other, row); });
-  }
-  return !row.condition.ends_with("quiet") && under(rows, row, "quiet") != nullptr;
-}
-
-void flag(Ceiling& row, std::string_view verdict, std::string cause) {
-  row.verdict =
-      row.verdict == "ok" ? std::string(verdict) : fmt::format("{}+{}", row.verdict, verdict);
-  row.cause = row.cause.empty() ? std::move(cause) : fmt::format("{}; {}", row.cause, cause);
-}
-
-int level_rank(std::string_view level) {
-  constexpr std::string_view kOrder[] = {"shared", "L1", "L2", "L3", "L4", "DRAM", "HBM"};
-  return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), level) -
-                          std::begin(kOrder));
-}
-
-std::string Ceiling::id() const {
-  if (std::isnan(measured)) {  // of a spec chip
-    return resource == "compute" ? fmt::format("{}/{}/{}/{}", machine, resource, dtype, exec_unit)
-                                 : fmt::format("{}/{}/{}", machine, resource, level);
-  }
-  return fmt::format("{}/{}/{}/{}/threads:{}", resource, resource == "compute" ? dtype : level,
-                     operation, exec_unit, threads);
-}
-
-double Ceiling::value() const { return std::isnan(measured) ? advertised : measured; }
-
-bool is_matrix_unit(std::string_view exec_unit) {
-  constexpr std::string_view kUnits[] = {"tensor", "mxu", "mma", "wgmma", "tcgen05", "amx"};
-  return std::find(std::begin(kUnits), std::end(kUnits), exec_unit) != std::end(kUnits);
-}
 
 std::string level_of_size(double size_bytes, int threads, std::span<const machine::Cache> caches) {
   if (caches.empty() || !(size_bytes > 0)) return {};
@@ -454,140 +323,8 @@ Ceilings ceilings_from(const std::vector<Benchmark>& all, const CeilingContext& 
       row.advertised = advertised.value;
       row.advertised_source = advertised.source;
     }
-    check_theory(row);
   }
-  check_quiet(out.rows, rows);
-  check_steadiness(out.rows);
-  check_order(out.rows);
-  return out;
-}
-
-CsvTable ceilings_table(const std::vector<Ceiling>& rows) {
-  CsvTable table(kCeilingsColumns);
-  for (const Ceiling& row : rows) {
-    table.add_row();
-    table.set("machine", row.machine);
-    table.set("device", row.device);
-    table.set("resource", row.resource);
-    table.set("level", row.level);
-    table.set("operation", row.operation);
-    table.set("dtype", row.dtype);
-    table.set("exec_unit", row.exec_unit);
-    table.set("threads", row.threads);
-    table.set("condition", row.condition);
-    table.set("working_set_bytes", row.working_set_bytes);
-    table.set("measured", row.measured);
-    table.set("measured_low", row.measured_low);
-    table.set("measured_high", row.measured_high);
-    table.set("samples", row.samples);
-    table.set("samples_rejected", row.samples_rejected);
-    table.set("clock_hz", row.clock_hz);
-    table.set("theory_at_clock", row.theory_at_clock);
-    table.set("fraction_of_theory", row.measured / row.theory_at_clock);
-    table.set("advertised", row.advertised);
-    table.set("advertised_source", row.advertised_source);
-    table.set("fraction_of_advertised", row.measured / row.advertised);
-    table.set("verdict", row.verdict);
-    table.set("cause", row.cause);
-  }
-  return table;
-}
-
-CsvTable sweep_table(const std::vector<SweepPoint>& rows, const CeilingContext& context) {
-  CsvTable table(kSweepColumns);
-  for (const SweepPoint& row : rows) {
-    table.add_row();
-    table.set("machine", context.machine_of(row.device));
-    table.set("device", row.device);
-    table.set("resource", row.resource);
-    table.set("level", row.level);
-    table.set("operation", row.operation);
-    table.set("variant", row.variant);
-    table.set("dtype", row.dtype);
-    table.set("exec_unit", row.exec_unit);
-    table.set("threads", row.threads);
-    table.set("size_bytes", row.size_bytes);
-    table.set("working_set_bytes", row.working_set_bytes);
-    table.set("measured", row.measured);
-    table.set("measured_low", row.measured_low);
-    table.set("measured_high", row.measured_high);
-    table.set("samples", row.samples);
-    table.set("samples_rejected", row.samples_rejected);
-    table.set("relative_mad", row.relative_mad);
-    table.set("clock_hz", row.clock_hz);
-    table.set("plateau", row.plateau ? 1 : 0);
-  }
-  return table;
-}
-
-std::vector<Ceiling> read_ceilings(const std::filesystem::path& path) {
-  const CsvTable table = CsvTable::read(path);
-  const auto positive = [&](std::size_t i, std::string_view column) {
-    const double value = table.number(i, column);
-    if (value <= 0) {
-      throw BadInput(fmt::format("{}: column '{}': {} is not above 0", table.where(i), column,
-                                 table.text(i, column)));
-    }
-    return value;
-  };
-  const auto count = [&](std::size_t i, std::string_view column, int otherwise) {
-    const double value = table.number(i, column);
-    if (std::isnan(value)) return otherwise;
-    if (value < 0 || value > 1e9 || value != std::floor(value)) {
-      throw BadInput(fmt::format("{}: column '{}': '{}' is not a count", table.where(i), column,
-                                 table.text(i, column)));
-    }
-    return static_cast<int>(value);
-  };
-  std::vector<Ceiling> out;
-  std::map<std::string, std::string> machines;  // by device
-  for (std::size_t i = 0; i < table.rows(); ++i) {
-    Ceiling row;
-    row.machine = table.text(i, "machine");
-    row.device = table.text(i, "device");
-    if (row.device != "cpu" && row.device != "gpu") {
-      throw BadInput(fmt::format("{}: column 'device': '{}' is neither cpu nor gpu", table.where(i),
-                                 row.device));
-    }
-    row.resource = table.text(i, "resource");
-    constexpr std::string_view kResources[] = {"compute", "bandwidth", "latency", "link"};
-    if (std::find(std::begin(kResources), std::end(kResources), row.resource) ==
-        std::end(kResources)) {
-      throw BadInput(
-          fmt::format("{}: column 'resource': '{}' is not compute, bandwidth, latency "
-                      "or link",
-                      table.where(i), row.resource));
-    }
-    row.level = table.text(i, "level");
-    row.operation = table.text(i, "operation");
-    row.dtype = table.text(i, "dtype");
-    row.exec_unit = table.text(i, "exec_unit");
-    row.threads = count(i, "threads", 1);
-    row.condition = table.text(i, "condition");
-    row.working_set_bytes = positive(i, "working_set_bytes");
-    row.measured = positive(i, "measured");
-    row.measured_low = positive(i, "measured_low");
-    row.measured_high = positive(i, "measured_high");
-    row.samples = count(i, "samples", 0);
-    row.samples_rejected = count(i, "samples_rejected", 0);
-    row.clock_hz = positive(i, "clock_hz");
-    row.theory_at_clock = positive(i, "theory_at_clock");
-    row.advertised = positive(i, "advertised");
-    row.advertised_source = table.text(i, "advertised_source");
-    row.verdict = table.text(i, "verdict");
-    row.cause = table.text(i, "cause");
-    if (row.measured_low > row.measured || row.measured_high < row.measured) {
-      throw BadInput(fmt::format("{}: 'measured' is not between 'measured_low' and 'measured_high'",
-                                 table.where(i)));
-    }
-    const auto [first, fresh] = machines.try_emplace(row.device, row.machine);
-    if (!fresh && first->second != row.machine) {
-      throw BadInput(
-          fmt::format("{}: column 'machine': '{}', but '{}' above: one machine at a time",
-                      table.where(i), row.machine, first->second));
-    }
-    out.push_back(std::move(row));
-  }
+  flag_doubtful(out.rows, rows);
   return out;
 }
 

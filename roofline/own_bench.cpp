@@ -10,7 +10,6 @@
 #include "roofline/base/error.hpp"
 #include "roofline/bench_json.hpp"
 #include "roofline/bench_name.hpp"
-#include "roofline/ceilings.hpp"
 #include "roofline/process.hpp"
 
 namespace roofline {

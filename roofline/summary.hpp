@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "roofline/ceilings.hpp"
+#include "roofline/ceiling.hpp"
 #include "roofline/overlay.hpp"
 
 namespace roofline {

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "roofline/base/error.hpp"
-#include "roofline/ceilings.hpp"
+#include "roofline/ceiling.hpp"
+#include "roofline/ceilings_csv.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/summary.hpp"
 #include "roofline/text_table.hpp"

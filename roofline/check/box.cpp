@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "roofline/base/error.hpp"
+#include "roofline/ceilings_csv.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/gpu_choice.hpp"
 #include "roofline/json_text.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "roofline/ceilings.hpp"
+#include "roofline/ceiling.hpp"
 #include "roofline/check/facts.hpp"
 #include "roofline/specs.hpp"
 

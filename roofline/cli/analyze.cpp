@@ -11,6 +11,7 @@
 #include "roofline/base/error.hpp"
 #include "roofline/bench_json.hpp"
 #include "roofline/ceilings.hpp"
+#include "roofline/ceilings_csv.hpp"
 #include "roofline/cli/commands.hpp"
 #include "roofline/overlay.hpp"
 #include "roofline/prediction.hpp"

@@ -8,6 +8,7 @@
 
 #include "roofline/base/error.hpp"
 #include "roofline/benchmark.hpp"
+#include "roofline/ceilings_csv.hpp"
 #include "roofline/gpu_choice.hpp"
 #include "roofline/json_text.hpp"
 #include "roofline/roofs.hpp"

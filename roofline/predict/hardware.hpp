@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "roofline/ceilings.hpp"
+#include "roofline/ceiling.hpp"
 
 namespace roofline::predict {
 

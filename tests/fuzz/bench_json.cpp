@@ -2,6 +2,7 @@
 #include "roofline/bench_json.hpp"
 
 #include "roofline/ceilings.hpp"
+#include "roofline/ceilings_csv.hpp"
 #include "roofline/overlay.hpp"
 #include "roofline/quiet.hpp"
 #include "roofline/summary.hpp"

@@ -1,7 +1,8 @@
 // ceilings.csv, laid under two benchmarks, reported and predicted with.
-#include "roofline/ceilings.hpp"
 
+#include "roofline/ceilings_csv.hpp"
 #include "roofline/bench_json.hpp"
+#include "roofline/ceiling.hpp"
 #include "roofline/overlay.hpp"
 #include "roofline/predict/hardware.hpp"
 #include "roofline/text_report.hpp"

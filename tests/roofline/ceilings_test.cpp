@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "roofline/base/error.hpp"
+#include "roofline/ceilings_csv.hpp"
 #include "roofline/roofs.hpp"
 
 namespace roofline {

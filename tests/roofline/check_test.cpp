@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "roofline/base/error.hpp"
+#include "roofline/ceilings_csv.hpp"
 #include "roofline/check/thresholds.hpp"
 #include "roofline/csv.hpp"
 

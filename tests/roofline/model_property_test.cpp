@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "roofline/ceilings.hpp"
+#include "roofline/ceiling.hpp"
 #include "roofline/model.hpp"
 #include "roofline/overlay.hpp"
 #include "roofline/statistics.hpp"

@@ -13,6 +13,7 @@
 #include "kernels/stream/stream_gpu.hpp"
 #include "roofline/bench_json.hpp"
 #include "roofline/ceilings.hpp"
+#include "roofline/ceilings_csv.hpp"
 #include "roofline/overlay.hpp"
 #include "roofline/prediction.hpp"
 
