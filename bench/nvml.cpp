@@ -1,18 +1,13 @@
 #include "bench/nvml.hpp"
 
-#include <dlfcn.h>
-
 #include <chrono>
 #include <cmath>
 
 namespace bench {
 namespace {
 
-// NVML's C interface as far as it is used (stable since driver 450); nvml.h is not needed.
-constexpr int kSuccess = 0;
-constexpr unsigned kClockSm = 1, kClockMemory = 2;
-constexpr unsigned kPowerInstant = 186;  // since driver 530; of a field's types, unsigned int is 1
-constexpr int kUnsigned = 1;
+using roofline::machine::Nvml;
+
 constexpr double kKeepSeconds = 60, kPowerSeconds = 1;
 
 struct FieldValue {
@@ -32,13 +27,6 @@ constexpr struct {
 } kReasons[] = {{0x2, "application-clocks"}, {0x4, "power-cap"},         {0x8, "hardware-slowdown"},
                 {0x10, "sync-boost"},        {0x20, "software-thermal"}, {0x40, "hardware-thermal"},
                 {0x80, "power-brake"},       {0x100, "display-clocks"}};
-
-template <class... Arguments>
-int call(void* library, const char* name, Arguments... arguments) {
-  using Function = int (*)(Arguments...);
-  const auto f = reinterpret_cast<Function>(dlsym(library, name));
-  return f ? f(arguments...) : -1;
-}
 
 }  // namespace
 
@@ -80,9 +68,10 @@ double NvmlSampler::now_s() {
 }
 
 NvmlSampler::NvmlSampler(const std::string& pci_bus_id, double period_s, const char* library)
-    : library_(dlopen(library, RTLD_NOW | RTLD_LOCAL)) {
-  if (library_ == nullptr || call(library_, "nvmlInit_v2") != kSuccess) return;
-  if (call(library_, "nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id.c_str(), &device_) != kSuccess)
+    : nvml_(library) {
+  if (!nvml_.loaded() || !nvml_.start().empty()) return;
+  if (nvml_.call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id.c_str(), &device_) !=
+      Nvml::kSuccess)
     device_ = nullptr;
   if (device_ != nullptr)
     thread_ = std::thread([this, period_s] { sample_until_stopped(period_s); });
@@ -97,13 +86,12 @@ NvmlSampler::~NvmlSampler() {
     stop_signal_.notify_all();
     thread_.join();
   }
-  if (library_ != nullptr) dlclose(library_);
 }
 
 double NvmlSampler::instant_power_w() const {
-  FieldValue power{.field = kPowerInstant};
-  const bool told = call(library_, "nvmlDeviceGetFieldValues", device_, 1, &power) == kSuccess &&
-                    power.status == kSuccess && power.type == kUnsigned;
+  FieldValue power{.field = Nvml::kPowerInstant};
+  const bool told = nvml_.call("nvmlDeviceGetFieldValues", device_, 1, &power) == Nvml::kSuccess &&
+                    power.status == Nvml::kSuccess && power.type == Nvml::kUnsigned;
   return told ? 1e-3 * power.value.number : std::nan("");
 }
 
@@ -111,22 +99,18 @@ GpuState NvmlSampler::look() const {
   GpuState s{.time_s = now_s()};
   if (device_ == nullptr) return s;
   // First what passes soonest: the work may be over in a few milliseconds.
-  unsigned long long bits = 0;
-  if (call(library_, "nvmlDeviceGetCurrentClocksThrottleReasons", device_, &bits) == kSuccess) {
+  if (const auto bits =
+          nvml_.get<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons", device_)) {
     s.throttle_known = true;
-    s.throttle = bits;
+    s.throttle = *bits;
   }
   s.power_w = instant_power_w();
-  unsigned value = 0;
-  const auto clock = [&](unsigned which) {
-    return call(library_, "nvmlDeviceGetClockInfo", device_, which, &value) == kSuccess
-               ? 1e6 * value
-               : std::nan("");
+  const auto number = [](std::optional<unsigned> value, double factor) {
+    return value ? factor * *value : std::nan("");
   };
-  s.sm_clock_hz = clock(kClockSm);
-  s.memory_clock_hz = clock(kClockMemory);
-  if (call(library_, "nvmlDeviceGetPowerUsage", device_, &value) == kSuccess)
-    s.last_second_w = 1e-3 * value;
+  s.sm_clock_hz = number(nvml_.get("nvmlDeviceGetClockInfo", device_, Nvml::kClockSm), 1e6);
+  s.memory_clock_hz = number(nvml_.get("nvmlDeviceGetClockInfo", device_, Nvml::kClockMemory), 1e6);
+  s.last_second_w = number(nvml_.get<unsigned>("nvmlDeviceGetPowerUsage", device_), 1e-3);
   return s;
 }
 

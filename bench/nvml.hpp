@@ -1,4 +1,4 @@
-// Clock, power and throttle reasons of a GPU, through NVML loaded at run time.
+// Clock, power and throttle reasons of a GPU, sampled through NVML.
 #pragma once
 
 #include <condition_variable>
@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string>
 #include <thread>
+
+#include "roofline/machine/nvml.hpp"
 
 namespace bench {
 
@@ -53,8 +55,8 @@ class NvmlSampler {
   double instant_power_w() const;
   void sample_until_stopped(double period_s);
 
-  void* library_ = nullptr;
-  void* device_ = nullptr;
+  roofline::machine::Nvml nvml_;
+  roofline::machine::Nvml::Device device_ = nullptr;
   std::mutex mutex_;
   std::condition_variable stop_signal_;
   bool stop_ = false;
