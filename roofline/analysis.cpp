@@ -7,8 +7,10 @@
 
 #include "roofline/bench_json.hpp"
 #include "roofline/ceilings_csv.hpp"
+#include "roofline/overlay.hpp"
 #include "roofline/prediction.hpp"
 #include "roofline/quiet.hpp"
+#include "roofline/roofline_csv.hpp"
 #include "roofline/run_folder.hpp"
 
 namespace roofline {

@@ -8,7 +8,7 @@
 
 #include "roofline/benchmark.hpp"
 #include "roofline/ceilings.hpp"
-#include "roofline/overlay.hpp"
+#include "roofline/point.hpp"
 
 namespace roofline {
 

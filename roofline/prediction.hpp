@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "roofline/ceilings.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/overlay.hpp"
+#include "roofline/point.hpp"
 
 namespace roofline {
 

@@ -17,6 +17,7 @@
 #include "roofline/advertised.hpp"
 #include "roofline/analysis.hpp"
 #include "roofline/base/error.hpp"
+#include "roofline/ceilings.hpp"
 #include "roofline/csv.hpp"
 #include "roofline/gpu_choice.hpp"
 #include "roofline/json_text.hpp"

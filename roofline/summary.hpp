@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "roofline/ceiling.hpp"
-#include "roofline/overlay.hpp"
+#include "roofline/point.hpp"
 
 namespace roofline {
 

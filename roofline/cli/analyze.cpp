@@ -16,6 +16,7 @@
 #include "roofline/overlay.hpp"
 #include "roofline/prediction.hpp"
 #include "roofline/quiet.hpp"
+#include "roofline/roofline_csv.hpp"
 #include "roofline/roofs.hpp"
 #include "roofline/summary.hpp"
 

@@ -5,6 +5,7 @@
 #include "roofline/ceilings_csv.hpp"
 #include "roofline/overlay.hpp"
 #include "roofline/quiet.hpp"
+#include "roofline/roofline_csv.hpp"
 #include "roofline/summary.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

@@ -5,6 +5,7 @@
 #include "roofline/ceiling.hpp"
 #include "roofline/overlay.hpp"
 #include "roofline/predict/hardware.hpp"
+#include "roofline/roofline_csv.hpp"
 #include "roofline/text_report.hpp"
 #include "tests/fuzz/fixture.hpp"
 #include "tests/fuzz/fuzz.hpp"

@@ -1,4 +1,5 @@
 #include "roofline/overlay.hpp"
+#include "roofline/roofline_csv.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,7 @@
 
 #include "roofline/base/error.hpp"
 #include "roofline/bench_json.hpp"
+#include "roofline/overlay.hpp"
 
 namespace roofline {
 namespace {

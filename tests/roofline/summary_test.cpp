@@ -1,4 +1,5 @@
 #include "roofline/summary.hpp"
+#include "roofline/overlay.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
