@@ -6,7 +6,6 @@
 // (bench/window.hpp); the timed sample itself is never looked at, or fast ones would be selected.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "roofline/benchmark.hpp"

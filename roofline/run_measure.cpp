@@ -4,19 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
 
 #include "roofline/analysis.hpp"
-#include "roofline/base/bench_words.hpp"
 #include "roofline/base/error.hpp"
 #include "roofline/bench_json.hpp"
-#include "roofline/bench_name.hpp"
 #include "roofline/csv.hpp"
-#include "roofline/json_text.hpp"
 #include "roofline/machine/gpu.hpp"
 #include "roofline/machine/machine.hpp"
 #include "roofline/process.hpp"
@@ -24,15 +20,13 @@
 #include "roofline/quiet.hpp"
 #include "roofline/run_cost.hpp"
 #include "roofline/run_plan.hpp"
-#include "roofline/run_rows.hpp"
+#include "roofline/run_results.hpp"
 #include "roofline/run_turns.hpp"
-#include "roofline/throttle_words.hpp"
 #include "roofline/trace.hpp"
 
 namespace roofline {
 namespace {
 
-using nlohmann::json;
 namespace fs = std::filesystem;
 
 /// How much a suite measures. Processes that are compared take turns, sample by sample, in one
@@ -150,14 +144,6 @@ class Runner {
   }
 
  private:
-  /// One benchmark's rows, and why it has none.
-  struct Result {
-    json rows = json::array();
-    std::string failure;
-    bool skipped = false;  ///< by the program's own decision
-    bool crowded = false;  ///< no memory beside the processes that it took turns with
-  };
-
   double samples() const { return effort_.rounds * effort_.repetitions; }
   bool in_turns(const Group& group) const { return fit_together(group, room_); }
   int rounds(const Group& group) const {
@@ -186,8 +172,7 @@ class Runner {
 
   /// False if interrupted: nothing of the group is kept.
   bool measure_group(const Group& group) {
-    results_.clear();
-    context_ = json();
+    results_.emplace(group.name, attempt_);
     std::vector<Unit> units = group.units;
     rounds_ = rounds(group);
     repetitions_ = effort_.rounds * effort_.repetitions / rounds_;
@@ -208,21 +193,27 @@ class Runner {
     for (const Unit& unit : group.units) {
       if (unit.gpu && folder_.settings().full && may_count_ && !count_work(unit)) return false;
     }
-    for (Benchmark& row : benchmarks_so_far()) seen_.push_back(std::move(row));
-    json rows = json::array();
+    for (Benchmark& row : results_->benchmarks()) seen_.push_back(std::move(row));
     std::vector<RunFailure> failures;
     for (const Unit& unit : group.units) {
       for (const std::string& name : unit.names) {
-        Result& result = results_[name];
-        for (json& row : result.rows) rows.push_back(std::move(row));
-        if (result.failure.empty()) continue;
+        const std::string& failure = results_->failure(name);
+        if (failure.empty()) continue;
         // What was to be measured again has been measured: nothing is missing.
-        if (attempt_ == 0) failures.push_back({group.name, name, result.failure});
-        progress_->note(fmt::format("failed: {}: {}", name, result.failure));
+        if (attempt_ == 0) failures.push_back({group.name, name, failure});
+        progress_->note(fmt::format("failed: {}: {}", name, failure));
       }
     }
-    folder_.finish_group(group.name, rows.empty() ? "" : file_text(context_, rows), failures);
+    folder_.finish_group(group.name, results_->text(group.units), failures);
     return true;
+  }
+
+  void take_skipped() {
+    for (const SkippedRow& fresh : results_->skipped()) {
+      const bool known = std::any_of(folder_.skipped.begin(), folder_.skipped.end(),
+                                     [&](const SkippedRow& row) { return row.name == fresh.name; });
+      if (!known) folder_.skipped.push_back(fresh);
+    }
   }
 
   /// What hardware counters see of a call, beside the first row of each benchmark: in a process of
@@ -248,11 +239,7 @@ class Runner {
         may_count_ = false;
         break;
       }
-      json& rows = results_[row.name].rows;
-      if (rows.empty()) continue;
-      json& first = rows.front();
-      if (!std::isnan(row.counted_flops)) first["counted_flops"] = row.counted_flops;
-      for (const auto& [level, bytes] : row.counted_bytes) first["counted_bytes_" + level] = bytes;
+      results_->add_counted(row);
     }
     return true;
   }
@@ -274,21 +261,11 @@ class Runner {
     return true;
   }
 
-  /// What the group at work has given.
-  std::vector<Benchmark> benchmarks_so_far() const {
-    json rows = json::array();
-    for (const auto& [name, result] : results_) {
-      for (const json& row : result.rows) rows.push_back(row);
-    }
-    if (rows.empty()) return {};
-    return parse_bench_json(file_text(context_, rows), "its JSON").benchmarks;
-  }
-
   /// Whether a benchmark of the group at work lacks quiet samples, as far as can be told by now, or
   /// has some that disagree. Of probes, which are not compared with each other, only those stay in
   /// `units`.
   bool keep_disturbed(std::vector<Unit>& units) const {
-    std::vector<Benchmark> all = benchmarks_so_far();
+    std::vector<Benchmark> all = results_->benchmarks();
     const std::size_t own = all.size();
     all.insert(all.end(), seen_.begin(), seen_.end());
     set_disturbed_apart(all, machine_.issue_per_cycle);
@@ -362,12 +339,12 @@ class Runner {
     for (std::size_t i = 0; i < units.size(); ++i) {
       const Unit& unit = units[i];
       if (outcomes[i].interrupted) return false;
-      const std::string fault = take(group.name, unit, outcomes[i], commands[i].timeout_s, files[i],
-                                     round, units.size() > 1);
+      const std::string fault = results_->take(unit, outcomes[i], commands[i].timeout_s, files[i],
+                                               round, units.size() > 1);
       if (!fault.empty()) {
         folder_.check_space();
         if (units.size() == 1 && unit.names.size() == 1) {
-          results_[unit.names.front()].failure = fault;
+          results_->fail(unit.names.front(), fault);
         } else {
           // Without a word, what an out-of-memory killer did would leave no trace.
           progress_->note(
@@ -382,16 +359,16 @@ class Runner {
       good.names.clear();
       alone.names.clear();
       for (const std::string& name : unit.names) {
-        Result& result = results_[name];
-        if (std::exchange(result.crowded, false)) {
+        if (results_->take_crowded(name)) {
           alone.names.push_back(name);
-        } else if (result.failure.empty() && !result.skipped) {
+        } else if (results_->good(name)) {
           good.names.push_back(name);
         }
       }
       if (!good.names.empty()) next.push_back(std::move(good));
       if (!alone.names.empty()) crowded.push_back(std::move(alone));
     }
+    take_skipped();
     for (const Unit& unit : crowded) {
       if (!measure_units(group, {&unit, 1}, round, next)) return false;
     }
@@ -403,74 +380,6 @@ class Runner {
       }
     }
     return true;
-  }
-
-  /// Takes over the process's rows. Returns why the whole process counts as failed, or nothing.
-  std::string take(const std::string& group, const Unit& unit, const Outcome& outcome,
-                   double timeout, const fs::path& file, int round, bool in_turns) {
-    // Exit code 1 stands for wrong kernels; their rows say so.
-    if (outcome.exit_code != 0 && outcome.exit_code != 1) return outcome.words(timeout);
-    json parsed;
-    try {
-      const std::string text = read_text(file);
-      parse_bench_json(text, "its JSON");  // every row must be one that can be analysed
-      parsed = parse_json(text, "its JSON");
-    } catch (const BadInput& error) {
-      return outcome.clean() ? error.what() : outcome.words(timeout);
-    }
-    std::map<std::string, Result> fresh;
-    for (const std::string& name : unit.names) fresh[name];
-    for (json& row : parsed.at("benchmarks")) {
-      if (row.value("run_type", "iteration") == "aggregate") continue;
-      if (!unit.tuned.empty()) row["name"] = tuned_name(row.at("name").get<std::string>());
-      const auto found = fresh.find(benchmark_name(row.at("name").get<std::string>()));
-      if (found == fresh.end()) continue;
-      if (row.value("error_occurred", false)) {
-        const std::string message = row.value("error_message", "no reason given");
-        const bool wrong = unit.own || message.starts_with(kWrongResult);
-        if (outcome.exit_code == 1 && wrong) {
-          found->second.failure = message;
-        } else if (in_turns && message.starts_with(kOutOfMemory)) {
-          found->second.crowded = true;
-        } else {
-          found->second.skipped = true;
-          skip(found->first, message);
-        }
-      }
-      row["round"] = round;
-      if (unit.roof) row["roof_of"] = group;
-      if (attempt_ > 0) row["attempt"] = attempt_;
-      json* first = first_sample(results_[found->first].rows);
-      if (first == nullptr) first = first_sample(found->second.rows);
-      if (first != nullptr) add_reasons(*first, row);
-      shorten(row, first != nullptr);
-      found->second.rows.push_back(std::move(row));
-    }
-    const bool told = std::any_of(fresh.begin(), fresh.end(),
-                                  [](const auto& item) { return !item.second.failure.empty(); });
-    if (outcome.exit_code == 1 && !told) return outcome.words(timeout);
-    if (context_.is_null() && parsed.contains("context")) {
-      context_ = parsed["context"];
-      // A results folder may be sent to others: no host names, no paths.
-      context_.erase("host_name");
-      context_["executable"] = unit.program.filename().string();
-    }
-    for (auto& [name, result] : fresh) {
-      Result& sum = results_[name];
-      sum.crowded = result.crowded;
-      if (result.crowded) continue;
-      if (result.rows.empty()) result.failure = "the program gave no row for it";
-      for (json& row : result.rows) sum.rows.push_back(std::move(row));
-      if (!result.failure.empty()) sum.failure = result.failure;
-      sum.skipped = sum.skipped || result.skipped;
-    }
-    return {};
-  }
-
-  void skip(const std::string& name, const std::string& reason) {
-    const bool known = std::any_of(folder_.skipped.begin(), folder_.skipped.end(),
-                                   [&](const SkippedRow& row) { return row.name == name; });
-    if (!known) folder_.skipped.push_back({name, reason});
   }
 
   RunFolder& folder_;
@@ -491,8 +400,7 @@ class Runner {
   double first_sample_s_ = 0, sample_s_ = 0, expected_done_ = 0, expected_of_group_ = 0;
   double done_s_ = 0, next_s_ = 0;  ///< of the work as expected, around what runs now
   double tables_due_s_ = kTablesEvery_s;
-  std::map<std::string, Result> results_;  ///< of the group at work, by benchmark
-  json context_;
+  std::optional<RunResults> results_;  ///< of the group at work
   bool may_count_ = true;
   std::vector<Benchmark> seen_;  ///< of the groups before
   int attempt_ = 0;              ///< at ceilings in doubt

@@ -5,7 +5,6 @@
 // order statistics; they are empty below 6 samples. Integer operations count as FLOP.
 #pragma once
 
-#include <span>
 #include <string_view>
 
 namespace roofline {

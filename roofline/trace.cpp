@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <fstream>
-#include <sstream>
 
 #include "roofline/benchmark.hpp"
 #include "roofline/machine/state.hpp"

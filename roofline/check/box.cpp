@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
 
 #include "roofline/base/error.hpp"
 #include "roofline/ceilings_csv.hpp"

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 

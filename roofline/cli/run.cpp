@@ -1,7 +1,6 @@
 // roofline run: measure this machine into a results folder.
 #include "roofline/run.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 
