@@ -108,6 +108,7 @@ class Judge {
     if (const Bounds whole = bounds(work); whole.t_lower > 0) {
       common_.bound_by = whole.bound;
       common_.t_lower_s = whole.t_lower;
+      if (work.levels.size() == times_.size()) common_.t_all_s = whole.t_upper;
     }
   }
 

@@ -67,16 +67,6 @@ Bounds bounds(const Work& work) {
   return result;
 }
 
-Sequence sequence(const std::vector<Work>& parts) {
-  Sequence sum;
-  for (const auto& part : parts) {
-    const Bounds b = bounds(part);
-    sum.t_lower += b.t_lower;
-    sum.t_upper += b.t_upper;
-  }
-  return sum;
-}
-
 Placement place(double measured_s, double t_lower, double t_upper, double uncertainty) {
   need(measured_s > 0 && std::isfinite(measured_s), "measured time must be above 0");
   need(t_lower > 0 && t_lower <= t_upper && std::isfinite(t_upper),

@@ -26,7 +26,7 @@ struct LevelLoad {
   double bandwidth = 0;  ///< bytes/s
 };
 
-/// One kernel, or one of several parts that run one after another.
+/// One kernel, or one of several parts that run one after another, whose bounds add up.
 struct Work {
   double flops = 0;
   double peak_flops_per_s = 0;  ///< of the unit and dtype that it issues to
@@ -42,9 +42,6 @@ struct Bounds {
   double t_lower = 0;  ///< perfect overlap: the largest of all of them
   double t_upper = 0;  ///< no overlap: the sum of all of them
   std::string bound;   ///< compute, launch, or the level that is the largest
-
-  /// T_math + one level's time: the upper bound of a row that shows that level alone.
-  double t_upper_of_level(std::size_t level) const { return t_math + t_levels.at(level); }
 };
 
 /// T_math = FLOP / C, T_level = bytes / W, T_lower = max, T_upper = sum over all. A tie between
@@ -52,12 +49,6 @@ struct Bounds {
 /// Throws BadInput if a quantity is negative or not a number, or a needed peak or bandwidth is
 /// not above 0.
 Bounds bounds(const Work& work);
-
-/// Parts that run one after another: lower and upper bounds add up.
-struct Sequence {
-  double t_lower = 0, t_upper = 0;
-};
-Sequence sequence(const std::vector<Work>& parts);
 
 /// Where a measured time sits between the bounds.
 enum class Place {

@@ -23,19 +23,21 @@ void add_up_parts(std::vector<Point>& points) {
     std::size_t own = first;
     while (own < points.size() && points[own].benchmark == &program) ++own;
     std::size_t end = own;
-    double lower = 0, math = 0;
+    double lower = 0, all = 0, math = 0;
     const Benchmark* part = nullptr;
     while (end < points.size() && points[end].benchmark->parent == program.name &&
            !points[end].benchmark->part.empty()) {
       if (points[end].benchmark != part) {
         part = points[end].benchmark;
         lower += points[end].t_lower_s;
+        all += points[end].t_all_s;
         math += points[end].t_math_s;
       }
       ++end;
     }
     for (std::size_t i = first; i < own && part != nullptr; ++i) {
       points[i].t_lower_s = lower;
+      points[i].t_all_s = all;
       points[i].t_math_s = math;
       points[i].t_upper_s = math + points[i].t_level_s;
       const bool judged = points[i].verdict != "above-roof" && points[i].verdict != "no-roof";

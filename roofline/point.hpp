@@ -20,6 +20,7 @@ struct Point {
   double roof_flops_per_s = kUnknownNumber, ridge_intensity = kUnknownNumber;
   std::string bound_by;
   double t_lower_s = kUnknownNumber, t_upper_s = kUnknownNumber;
+  double t_all_s = kUnknownNumber;    ///< all bounds one after another: T_upper of the whole kernel
   double t_math_s = kUnknownNumber;   ///< FLOP at the compute roof
   double t_level_s = kUnknownNumber;  ///< this level's bytes at its roof
   double fraction_of_roof = kUnknownNumber;
@@ -35,5 +36,10 @@ struct Point {
 /// Whether it took less than `seconds` beyond its own interval, what the clock is worth and, a
 /// ratio of 1 or more, what the roof behind the seconds is.
 bool is_beyond(const Point& point, double seconds, double uncertainty = 1);
+
+/// Where its time sits between the bounds of the whole kernel, model.hpp's place(): "83 %", how far
+/// they overlap, or "lost 12 %", the share of the time that lies beyond all of them one after
+/// another. "-" where a bound is unknown or the time is not to be believed.
+std::string overlap_words(const Point& point);
 
 }  // namespace roofline

@@ -117,14 +117,6 @@ std::string usable_device(RunSettings& settings, const machine::Machine& machine
   return "cpu";
 }
 
-void print_skipped(const std::vector<SkippedRow>& skipped) {
-  std::map<std::string, std::size_t> reasons;
-  for (const SkippedRow& row : skipped) ++reasons[row.reason];
-  for (const auto& [reason, count] : reasons) {
-    say("skipped {} benchmark{}: {}\n", count, count == 1 ? "" : "s", reason);
-  }
-}
-
 /// Whose figures a run of these devices (cpu, gpu or all) shows.
 std::string heading(const CeilingContext& context, std::string_view device) {
   if (device != "all" || context.gpu.empty()) return context.machine_of(device);
@@ -218,7 +210,7 @@ int run(const RunOptions& options) {
   }
   folder->skipped = all_skipped(*folder, plan);
   say("results: {}\n", folder->path().string());
-  print_skipped(plan.skipped);
+  say("{}", skips_summary(plan.skipped));
 
   const bool complete =
       measure(*folder, plan, options, device, machine, context, gpus ? &*gpus : nullptr, *signals);

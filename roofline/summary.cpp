@@ -108,7 +108,7 @@ std::string kernels_summary(const std::vector<Point>& points) {
   if (order.empty()) return "No kernels.\n";
   std::size_t disturbed = 0;
   std::vector<std::vector<std::string>> rows = {{"kernel", "best variant", "time", "achieved",
-                                                 "bandwidth", "bound by", "of roof",
+                                                 "bandwidth", "bound by", "of roof", "overlap",
                                                  "vs best library"}};
   for (const Work& work : order) {
     const Point& point = *best.at(work);
@@ -125,6 +125,7 @@ std::string kernels_summary(const std::vector<Point>& points) {
                     with_prefix(row.bytes / point.time_s, "B/s"),
                     point.bound_by.empty() ? "-" : point.bound_by,
                     refused(point) ? point.verdict : percent(point.t_lower_s / point.time_s),
+                    overlap_words(point),
                     std::isnan(point.peer_ratio)
                         ? "-"
                         : fmt::format("{:.2f}x {}", point.peer_ratio, point.peer)});

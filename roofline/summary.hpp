@@ -13,8 +13,8 @@ namespace roofline {
 std::string ceilings_summary(const std::vector<Ceiling>& ceilings);
 
 /// For each operation, dtype, shape, temperature and thread count the fastest kernel (a library
-/// only where there is nothing else): time, rate, bound, share of its roof, against the best
-/// library. Parts of programs are left out. Below the table: faults, peaks of other units that
+/// only where there is nothing else): time, rate, bound, share of its roof, how far its bounds
+/// overlap, against the best library. Parts of programs are left out. Below the table: faults, peaks of other units that
 /// stand in for a kernel's own, and how many rows have been guessed to read the main memory.
 std::string kernels_summary(const std::vector<Point>& points);
 

@@ -101,13 +101,10 @@ int analyze(Options options) {
                options.ceilings.empty() ? "no --ceilings and no --chip"
                                         : options.ceilings + " has no rows");
   }
-  for (const SkippedRow& row : data.skipped) {
-    fmt::print(stderr, "roofline: skipped {}: {}\n", row.name, row.reason);
-  }
   for (const Benchmark& row : data.benchmarks) {
-    if (!is_probe(row)) continue;
-    fmt::print(stderr, "roofline: skipped {}: a probe: ceilings come of it, no point\n", row.name);
+    if (is_probe(row)) data.skipped.push_back({row.name, "a probe: ceilings come of it, no point"});
   }
+  fmt::print(stderr, "{}", skips_summary(data.skipped));
   fmt::print("{}", kernels_summary(points));
   if (!predicted.empty()) fmt::print("\n{}", prediction_summary(predicted));
   return 0;

@@ -35,26 +35,26 @@ run 'CPU programs, gpu' 2 "roofline: --device gpu: $cpus" --device gpu
 
 old='NVIDIA driver too old: it supports CUDA 11.8, this build needs CUDA 13.0 (built with 13.0)'
 export FAKE_GPU="$old"
-run 'old driver, all' 0 "skipped 1 benchmark: $old"
+run 'old driver, all' 0 "skipped dot/sm80_naive/f32/N:1000/temp:cold/threads:132: $old"
 run 'old driver, gpu' 2 "roofline: --device gpu: nothing to measure: $old" --device gpu
 FAKE_NVML_FAULT=18 run 'library of another version' 0 \
   'GPU left out: NVIDIA driver present but unusable: Driver/library version mismatch'
 
 export FAKE_GPU='sees %' FAKE_NVML_COUNT=2
 run 'two GPUs' 0 '2 GPUs: measuring 0 (NVIDIA H100 80GB HBM3); --gpu picks another'
-grep -Fxq 'skipped 1 benchmark: sees 0' err.txt || { echo 'FAILED: not GPU 0'; failed=1; }
-run 'by index' 0 'skipped 1 benchmark: sees 1' --gpu 1
-run 'by UUID' 0 'skipped 1 benchmark: sees 1' --gpu GPU-1000aaaa-1111-2222-3333-444455556666
+grep -Fxq 'skipped dot/sm80_naive/f32/N:1000/temp:cold/threads:132: sees 0' err.txt || { echo 'FAILED: not GPU 0'; failed=1; }
+run 'by index' 0 'skipped dot/sm80_naive/f32/N:1000/temp:cold/threads:132: sees 1' --gpu 1
+run 'by UUID' 0 'skipped dot/sm80_naive/f32/N:1000/temp:cold/threads:132: sees 1' --gpu GPU-1000aaaa-1111-2222-3333-444455556666
 grep -Fq '"gpu": "1"' out/*/*/run.json || { echo 'FAILED: no index in run.json'; failed=1; }
 grep -rFq 1000aaaa out && { echo 'FAILED: a UUID is in the folder'; failed=1; }
-CUDA_VISIBLE_DEVICES=1,0 run 'by the environment' 0 'skipped 1 benchmark: sees 1'
-FAKE_GPU='blocking: @' CUDA_LAUNCH_BLOCKING=1 run 'launches that wait' 0 'skipped 1 benchmark: blocking: 0'
+CUDA_VISIBLE_DEVICES=1,0 run 'by the environment' 0 'skipped dot/sm80_naive/f32/N:1000/temp:cold/threads:132: sees 1'
+FAKE_GPU='blocking: @' CUDA_LAUNCH_BLOCKING=1 run 'launches that wait' 0 'skipped dot/sm80_naive/f32/N:1000/temp:cold/threads:132: blocking: 0'
 run 'no such index' 2 "roofline: --gpu 2: no such GPU; here: $two" --gpu 2
 run 'no such UUID' 2 "roofline: --gpu GPU-9: no such GPU; here: $two" --gpu GPU-9
 CUDA_VISIBLE_DEVICES=-1 run 'hidden' 0 "GPU left out: CUDA_VISIBLE_DEVICES=-1: no such GPU; here: $two"
 FAKE_NVML_COUNT=1 FAKE_NVML_MIG=1 run 'MIG' 0 \
   "GPU 0 is cut into slices (MIG): one is measured, what is advertised is the whole chip's; --gpu MIG-<UUID> picks one"
-run 'a slice' 0 'skipped 1 benchmark: sees MIG-12ab' --gpu MIG-12ab
+run 'a slice' 0 'skipped dot/sm80_naive/f32/N:1000/temp:cold/threads:132: sees MIG-12ab' --gpu MIG-12ab
 
 # Hardware counters: in a full run, and where they may not be read in one line.
 export FAKE_GPU='' FAKE_NVML_COUNT=1

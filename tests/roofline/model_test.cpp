@@ -44,8 +44,6 @@ TEST(Bounds, SeveralLevels) {
   EXPECT_DOUBLE_EQ(b.t_levels[1], 5);
   EXPECT_DOUBLE_EQ(b.t_lower, 5);
   EXPECT_DOUBLE_EQ(b.t_upper, 13);
-  EXPECT_DOUBLE_EQ(b.t_upper_of_level(0), 7);
-  EXPECT_DOUBLE_EQ(b.t_upper_of_level(1), 8);
   EXPECT_EQ(b.bound, "DRAM");
 }
 
@@ -74,14 +72,6 @@ TEST(Bounds, RefusesNonsense) {
   EXPECT_THROW(bounds({.flops = std::nan(""), .peak_flops_per_s = 1}), BadInput);
   EXPECT_THROW(bounds({.levels = {{"DRAM", 1, 0}}}), BadInput);
   EXPECT_NO_THROW(bounds({.flops = 0, .peak_flops_per_s = 0, .levels = {{"DRAM", 1, 1}}}));
-}
-
-TEST(Sequence, AddsMaximaAndSums) {
-  const Work compute{.flops = 30, .peak_flops_per_s = 10, .levels = {{"DRAM", 1, 1}}};  // 3, 1
-  const Work memory{.flops = 10, .peak_flops_per_s = 10, .levels = {{"DRAM", 5, 1}}};   // 1, 5
-  const Sequence s = sequence({compute, memory});
-  EXPECT_DOUBLE_EQ(s.t_lower, 8);
-  EXPECT_DOUBLE_EQ(s.t_upper, 10);
 }
 
 TEST(Place, ThreePlaces) {

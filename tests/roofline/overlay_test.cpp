@@ -72,6 +72,40 @@ TEST(Overlay, DotFromDram) {
   EXPECT_EQ(dram.verdict, "ok");
 }
 
+TEST(Overlay, TellsHowFarTheBoundsOverlapOrWhatIsLost) {
+  // T_math 20 us, L1 40 us, DRAM 400 us: 400 us to 460.
+  const auto words = [](double seconds, const char* inner = "L1") {
+    const std::vector<Benchmark> rows = {kernel(2e6, {{inner, 8e6}, {"DRAM", 8e6}}, seconds)};
+    const Point point = overlay(rows, ceilings())[1];
+    if (std::string(inner) == "L1") {
+      EXPECT_DOUBLE_EQ(point.t_all_s, 460e-6);
+    }
+    return overlap_words(point);
+  };
+  EXPECT_EQ(words(500e-6), "lost 8.0 %");
+  EXPECT_EQ(words(465e-6), "0.0 %") << "the clock is not worth more";
+  EXPECT_EQ(words(430e-6), "50.0 %");
+  EXPECT_EQ(words(395e-6), "100.0 %");
+  EXPECT_EQ(words(300e-6), "-") << "above its roof";
+  EXPECT_EQ(words(430e-6, "L4"), "-") << "nothing is known of that level";
+}
+
+TEST(Overlay, OfAProgramTheBoundsOfItsPartsAddUp) {
+  // Parts of 100 + 400 us and of 1000 + 1 us, the first of them 400 to 500 us, the second 1000.
+  std::vector<Benchmark> rows = {kernel(1.1e8, {{"DRAM", 8.02e6}}, 1.45e-3),
+                                 kernel(1e7, {{"DRAM", 8e6}}, 0.45e-3),
+                                 kernel(1e8, {{"DRAM", 2e4}}, 1e-3)};
+  rows[0].name = "decode";
+  for (int part : {1, 2}) {
+    rows[part].parent = "decode";
+    rows[part].part = part == 1 ? "attention" : "mlp";
+  }
+  const auto points = overlay(rows, ceilings());
+  EXPECT_DOUBLE_EQ(points[0].t_lower_s, 1.4e-3);
+  EXPECT_DOUBLE_EQ(points[0].t_all_s, 1.501e-3);
+  EXPECT_EQ(overlap_words(points[0]), "50.5 %");
+}
+
 TEST(Overlay, CountedWorkIsRowsOfItsOwn) {
   // As above, and counters saw a quarter more of DRAM: 1e7 bytes, 500 us, and 2.5e6 FLOP.
   std::vector<Benchmark> rows = {kernel(2e6, {{"L1", 8e6}, {"DRAM", 8e6}}, 500e-6),

@@ -5,6 +5,8 @@
 const EMBEDDED = JSON.parse(document.getElementById("data").textContent);
 // Levels from the core outwards, what names of libraries begin with, verdicts that refuse a point.
 const {levels: LEVELS, libraries: LIBRARIES, refused: REFUSED} = EMBEDDED.words;
+// What an observed clock is worth, as in roofline/ceiling.hpp.
+const CLOCK_UNCERTAINTY = 0.03;
 
 const levelOrder = (level) => (LEVELS.includes(level) ? LEVELS.indexOf(level) : LEVELS.length);
 const largest = (values) =>
@@ -78,6 +80,15 @@ function limits(row) {
   return {peak: bandwidth * row.ridge_intensity, bandwidth};
 }
 
+// T_upper of the whole kernel: all its bounds, one after another. Null if one is unknown.
+function allBoundsTime(rows) {
+  const {peak} = limits(rows.find((r) => r.ridge_intensity));
+  const math = rows[0].flops ? shareOf(rows[0].flops, peak) : 0;
+  if (math == null || rows.some((r) => r.t_upper_s == null)) return null;
+  const launch = rows[0].bound_by === "launch" ? rows[0].t_lower_s : 0;
+  return rows.reduce((sum, r) => sum + r.t_upper_s - math, math + launch);
+}
+
 // As Google Benchmark calls one of ours.
 function benchmarkName(row) {
   const parts = [
@@ -148,6 +159,7 @@ function makeBenchmark(run, rows) {
     counted: first.bytes_source === "counter",
     bound_by: first.bound_by,
     t_lower_s: first.t_lower_s,
+    t_all_s: allBoundsTime(rows),
     peer: first.peer,
     peer_ratio: first.peer_ratio,
   };
@@ -187,6 +199,10 @@ function makeRun(embedded, index) {
         (b) => b.scope === "program" && b.device === part.device && b.threads === part.threads &&
             namesOf(b.rows[0]).includes(part.parent));
   }
+  for (const [whole, parts] of groupBy(run.benchmarks.filter((b) => b.whole), (b) => b.whole)) {
+    const times = parts.map((b) => b.t_all_s);
+    whole.t_all_s = times.includes(null) ? null : times.reduce((sum, time) => sum + time);
+  }
   run.machineOf = new Map(
       [...run.sweep, ...rows, ...run.ceilings].map(({device, machine}) => [device, machine]));
   run.devices = unique([...run.ceilings, ...run.benchmarks].map((item) => item.device))
@@ -202,6 +218,15 @@ function deviceWords(run, device) {
       String(gpu.name).toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
   const known = (run.machine?.gpu?.devices ?? []).find((gpu) => plainName(gpu) === machine);
   return `${device}: ${known?.name ?? machine}`;
+}
+
+// How far a benchmark's bounds overlap, 1 where all hide behind the largest; below 0 the share of
+// its time that lies beyond all of them one after another. Null where that is not known.
+function overlapOf(b) {
+  if (!b.t_lower_s || !(b.t_all_s > b.t_lower_s) || !b.time_s || b.refused) return null;
+  if (b.time_s > b.t_all_s * (1 + CLOCK_UNCERTAINTY)) return b.t_all_s / b.time_s - 1;
+  const share = (b.t_all_s - b.time_s) / (b.t_all_s - b.t_lower_s);
+  return Math.min(1, Math.max(0, share));
 }
 
 const runs = EMBEDDED.runs.map(makeRun);

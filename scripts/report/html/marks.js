@@ -65,6 +65,7 @@ function describe(b, row) {
               `: peak ${quantity(peak, rateUnit(b.dtype))}, ${quantity(bandwidth, "B/s")}`
     ],
     ["of roof", percent(row?.fraction_of_roof)],
+    ["overlap", overlapWords(overlapOf(b))],
     ["of advertised", percent(row?.fraction_of_advertised) || "unknown"],
     ["clock", quantity(b.clock_hz, "Hz")],
     ["throttle", b.throttle],

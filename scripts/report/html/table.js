@@ -83,6 +83,11 @@ const COLUMNS = [
   column(
       "t_lower_s", "T_lower", "least time that the ceilings allow", (b) => b.t_lower_s,
       (v) => quantity(v, "s")),
+  column(
+      "overlap", "overlap",
+      "of the bounds: 100 % if all hide behind the largest; lost: beyond all of them one after " +
+          "another",
+      overlapOf, overlapWords),
   column("clock_hz", "clock", "observed", (b) => b.clock_hz, (v) => quantity(v, "Hz")),
   column("peer", "library", "the fastest on the same work", (b) => b.peer),
   column(

@@ -39,6 +39,10 @@ function percent(fraction) {
   return fraction == null ? "" : `${(100 * fraction).toFixed(fraction < 0.0995 ? 1 : 0)} %`;
 }
 
+function overlapWords(overlap) {
+  return overlap < 0 ? `lost ${percent(-overlap)}` : percent(overlap);
+}
+
 function plainNumber(value) {
   return value == null ? "" : String(Number(value.toPrecision(3)));
 }
