@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "roofline/base/text_table.hpp"
 #include "roofline/check/audits.hpp"
 #include "roofline/check/thresholds.hpp"
-#include "roofline/text_table.hpp"
 
 namespace roofline::check {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "roofline/base/statistics.hpp"
+#include "roofline/base/text_table.hpp"
 #include "roofline/check/audits.hpp"
 #include "roofline/check/thresholds.hpp"
-#include "roofline/statistics.hpp"
-#include "roofline/text_table.hpp"
 
 namespace roofline::check {
 namespace {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
-#include "roofline/ceilings_csv.hpp"
-#include "roofline/csv.hpp"
-#include "roofline/gpu_choice.hpp"
-#include "roofline/json_text.hpp"
-#include "roofline/run_folder.hpp"
-#include "roofline/statistics.hpp"
+#include "roofline/base/json_text.hpp"
+#include "roofline/base/statistics.hpp"
+#include "roofline/ceilings/ceilings_csv.hpp"
+#include "roofline/results/run_folder.hpp"
+#include "roofline/run/gpu_choice.hpp"
 
 namespace roofline::check {
 namespace {

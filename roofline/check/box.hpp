@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "roofline/ceiling.hpp"
+#include "roofline/ceilings/ceiling.hpp"
 #include "roofline/check/facts.hpp"
-#include "roofline/specs.hpp"
+#include "roofline/specs/specs.hpp"
 
 namespace roofline::check {
 

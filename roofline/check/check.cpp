@@ -7,10 +7,10 @@
 #include <optional>
 #include <set>
 
+#include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
 #include "roofline/check/audits.hpp"
 #include "roofline/check/thresholds.hpp"
-#include "roofline/csv.hpp"
 
 namespace roofline::check {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "roofline/base/text_table.hpp"
 #include "roofline/check/resource.hpp"
-#include "roofline/text_table.hpp"
 
 namespace roofline::check {
 namespace {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "roofline/base/text_table.hpp"
 #include "roofline/check/check.hpp"
-#include "roofline/text_table.hpp"
 
 namespace roofline::check {
 namespace {

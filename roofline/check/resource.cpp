@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "roofline/base/statistics.hpp"
 #include "roofline/check/thresholds.hpp"
-#include "roofline/statistics.hpp"
 
 namespace roofline::check {
 namespace {

@@ -9,16 +9,16 @@
 
 #include "roofline/base/dtype_names.hpp"
 #include "roofline/base/error.hpp"
-#include "roofline/bench_json.hpp"
-#include "roofline/ceilings.hpp"
-#include "roofline/ceilings_csv.hpp"
+#include "roofline/ceilings/ceilings.hpp"
+#include "roofline/ceilings/ceilings_csv.hpp"
+#include "roofline/ceilings/roofs.hpp"
 #include "roofline/cli/commands.hpp"
-#include "roofline/overlay.hpp"
-#include "roofline/prediction.hpp"
-#include "roofline/quiet.hpp"
-#include "roofline/roofline_csv.hpp"
-#include "roofline/roofs.hpp"
-#include "roofline/summary.hpp"
+#include "roofline/overlay/overlay.hpp"
+#include "roofline/overlay/prediction.hpp"
+#include "roofline/overlay/roofline_csv.hpp"
+#include "roofline/report/summary.hpp"
+#include "roofline/results/bench_json.hpp"
+#include "roofline/results/quiet.hpp"
 
 namespace roofline::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "roofline/advertised.hpp"
 #include "roofline/cli/commands.hpp"
+#include "roofline/specs/advertised.hpp"
 
 namespace roofline::cli {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "roofline/base/error.hpp"
+#include "roofline/base/say.hpp"
 #include "roofline/base/standard_streams.hpp"
 #include "roofline/cli/build.hpp"
 #include "roofline/cli/commands.hpp"
-#include "roofline/say.hpp"
 
 namespace {
 

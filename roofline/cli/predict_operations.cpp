@@ -6,8 +6,8 @@
 
 #include "roofline/base/dtype_names.hpp"
 #include "roofline/base/error.hpp"
+#include "roofline/base/text_table.hpp"
 #include "roofline/cli/predict.hpp"
-#include "roofline/text_table.hpp"
 
 namespace roofline::cli {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "roofline/base/dtype_names.hpp"
 #include "roofline/base/error.hpp"
+#include "roofline/base/process.hpp"
 #include "roofline/cli/predict_serving.hpp"
 #include "roofline/predict/sweep.hpp"
-#include "roofline/process.hpp"
-#include "roofline/report.hpp"
+#include "roofline/report/report.hpp"
 
 namespace roofline::cli {
 namespace {

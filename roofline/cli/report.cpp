@@ -1,5 +1,5 @@
 // roofline report: the pictures and the page of results folders, or a summary on the terminal.
-#include "roofline/report.hpp"
+#include "roofline/report/report.hpp"
 
 #include <fmt/format.h>
 
@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "roofline/analysis.hpp"
+#include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
+#include "roofline/base/json_text.hpp"
+#include "roofline/base/process.hpp"
+#include "roofline/ceilings/roofs.hpp"
 #include "roofline/check/facts.hpp"
 #include "roofline/cli/commands.hpp"
-#include "roofline/csv.hpp"
-#include "roofline/json_text.hpp"
-#include "roofline/process.hpp"
-#include "roofline/roofs.hpp"
-#include "roofline/summary.hpp"
-#include "roofline/text_report.hpp"
+#include "roofline/overlay/analysis.hpp"
+#include "roofline/report/summary.hpp"
+#include "roofline/report/text_report.hpp"
 
 namespace roofline::cli {
 namespace {

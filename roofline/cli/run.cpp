@@ -1,5 +1,5 @@
 // roofline run: measure this machine into a results folder.
-#include "roofline/run.hpp"
+#include "roofline/run/run.hpp"
 
 #include <memory>
 #include <string>

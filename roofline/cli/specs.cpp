@@ -1,5 +1,5 @@
 // roofline specs [NAME]: the chips' advertised figures and where they come from.
-#include "roofline/specs.hpp"
+#include "roofline/specs/specs.hpp"
 
 #include <fmt/format.h>
 

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "roofline/base/error.hpp"
+#include "roofline/base/statistics.hpp"
 #include "roofline/check/facts.hpp"
 #include "roofline/check/thresholds.hpp"
-#include "roofline/statistics.hpp"
 
 namespace roofline::compare {
 namespace {

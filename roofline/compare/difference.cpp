@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "roofline/statistics.hpp"
+#include "roofline/base/statistics.hpp"
 
 namespace roofline::compare {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "roofline/base/text_table.hpp"
 #include "roofline/compare/compare.hpp"
-#include "roofline/text_table.hpp"
 
 namespace roofline::compare {
 namespace {

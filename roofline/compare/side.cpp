@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "roofline/analysis.hpp"
+#include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
+#include "roofline/base/json_text.hpp"
+#include "roofline/base/statistics.hpp"
+#include "roofline/base/text_table.hpp"
+#include "roofline/ceilings/roofs.hpp"
 #include "roofline/check/facts.hpp"
-#include "roofline/csv.hpp"
-#include "roofline/json_text.hpp"
-#include "roofline/roofs.hpp"
-#include "roofline/run_folder.hpp"
-#include "roofline/statistics.hpp"
-#include "roofline/text_table.hpp"
+#include "roofline/overlay/analysis.hpp"
+#include "roofline/results/run_folder.hpp"
 
 namespace roofline::compare {
 namespace {

@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "roofline/base/error.hpp"
-#include "roofline/benchmark.hpp"
-#include "roofline/ceilings_csv.hpp"
-#include "roofline/gpu_choice.hpp"
-#include "roofline/json_text.hpp"
-#include "roofline/roofs.hpp"
-#include "roofline/specs.hpp"
+#include "roofline/base/json_text.hpp"
+#include "roofline/ceilings/ceilings_csv.hpp"
+#include "roofline/ceilings/roofs.hpp"
+#include "roofline/results/benchmark.hpp"
+#include "roofline/run/gpu_choice.hpp"
+#include "roofline/specs/specs.hpp"
 
 namespace roofline::predict {
 namespace {

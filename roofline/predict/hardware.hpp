@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "roofline/ceiling.hpp"
+#include "roofline/ceilings/ceiling.hpp"
 
 namespace roofline::predict {
 

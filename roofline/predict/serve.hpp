@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "roofline/benchmark.hpp"
 #include "roofline/predict/hardware.hpp"
 #include "roofline/predict/transformer.hpp"
+#include "roofline/results/benchmark.hpp"
 
 namespace roofline::predict {
 

@@ -1,6 +1,6 @@
 #include "roofline/predict/sweep.hpp"
 
-#include "roofline/schema.hpp"
+#include "roofline/base/schema.hpp"
 
 namespace roofline::predict {
 

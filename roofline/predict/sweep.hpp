@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "roofline/csv.hpp"
+#include "roofline/base/csv.hpp"
 #include "roofline/predict/operation.hpp"
 #include "roofline/predict/serve.hpp"
 

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
-#include "roofline/benchmark.hpp"
-#include "roofline/csv.hpp"
-#include "roofline/json_text.hpp"
+#include "roofline/base/json_text.hpp"
+#include "roofline/results/benchmark.hpp"
 #include "roofline/specs/data.hpp"
 
 namespace roofline::predict {

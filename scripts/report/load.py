@@ -1,4 +1,4 @@
-"""Reads the CSVs of a results folder by field name; columns are documented in roofline/schema.hpp.
+"""Reads the CSVs of a results folder by field name; columns are documented in roofline/base/schema.hpp.
 
 An empty field is an unknown and becomes None. Whatever is wrong with a file is one BadTable that
 names the file, the line and the column.
@@ -160,7 +160,7 @@ def records(path, columns):
         raise BadTable(f"{path}: {error.strerror}") from None
 
 
-# Every other column of every table is a number; see roofline/schema.hpp.
+# Every other column of every table is a number; see roofline/base/schema.hpp.
 TEXT = frozenset(
     "machine device scope parent kernel variant operation dtype exec_unit shape temperature resource "
     "level condition advertised_source verdict cause bytes_source roof bound_by peer throttle during"
@@ -215,7 +215,7 @@ def ceilings(path):
 
 
 def is_roof(condition):
-    """As in roofline/ceilings.hpp: not on zeros, of a rested chip, or after seconds of load."""
+    """As in roofline/ceilings/ceilings.hpp: not on zeros, of a rested chip, or after seconds of load."""
     return not {"zeros", "burst", "sustained"} & set(condition.split("+"))
 
 

@@ -1,4 +1,4 @@
-"""Reads what `roofline predict sweep` writes; columns are documented in roofline/schema.hpp."""
+"""Reads what `roofline predict sweep` writes; columns are documented in roofline/base/schema.hpp."""
 
 from dataclasses import dataclass
 

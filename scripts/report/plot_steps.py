@@ -7,7 +7,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#B5508E", "#E69F00", "#56B4E9", "#6B4FA0")
 PANEL, GAP, TOP, LEFT = 3.1, 0.65, 0.75, 0.85
 LEGEND_LINE, LEGEND_COLUMNS = 0.15, 2
-NEAR = 0.15  # kNearPrediction of roofline/prediction.hpp
+NEAR = 0.15  # kNearPrediction of roofline/overlay/prediction.hpp
 
 
 def _groups(rows, key):

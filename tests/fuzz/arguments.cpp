@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "roofline/report.hpp"
-#include "roofline/run.hpp"
+#include "roofline/report/report.hpp"
+#include "roofline/run/run.hpp"
 #include "tests/fuzz/fixture.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

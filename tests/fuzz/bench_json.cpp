@@ -1,12 +1,12 @@
 // Google Benchmark's JSON, through the whole analysis.
-#include "roofline/bench_json.hpp"
+#include "roofline/results/bench_json.hpp"
 
-#include "roofline/ceilings.hpp"
-#include "roofline/ceilings_csv.hpp"
-#include "roofline/overlay.hpp"
-#include "roofline/quiet.hpp"
-#include "roofline/roofline_csv.hpp"
-#include "roofline/summary.hpp"
+#include "roofline/ceilings/ceilings.hpp"
+#include "roofline/ceilings/ceilings_csv.hpp"
+#include "roofline/overlay/overlay.hpp"
+#include "roofline/overlay/roofline_csv.hpp"
+#include "roofline/report/summary.hpp"
+#include "roofline/results/quiet.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,5 @@
 // What a bench program's --list prints, to the plan of a run.
-#include "roofline/run_plan.hpp"
+#include "roofline/run/run_plan.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

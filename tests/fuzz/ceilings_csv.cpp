@@ -1,12 +1,12 @@
 // ceilings.csv, laid under two benchmarks, reported and predicted with.
 
-#include "roofline/ceilings_csv.hpp"
-#include "roofline/bench_json.hpp"
-#include "roofline/ceiling.hpp"
-#include "roofline/overlay.hpp"
+#include "roofline/ceilings/ceilings_csv.hpp"
+#include "roofline/ceilings/ceiling.hpp"
+#include "roofline/overlay/overlay.hpp"
+#include "roofline/overlay/roofline_csv.hpp"
 #include "roofline/predict/hardware.hpp"
-#include "roofline/roofline_csv.hpp"
-#include "roofline/text_report.hpp"
+#include "roofline/report/text_report.hpp"
+#include "roofline/results/bench_json.hpp"
 #include "tests/fuzz/fixture.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

@@ -2,7 +2,7 @@
 #include "roofline/check/check.hpp"
 #include "roofline/compare/compare.hpp"
 #include "roofline/predict/hardware.hpp"
-#include "roofline/run_folder.hpp"
+#include "roofline/results/run_folder.hpp"
 #include "tests/fuzz/fixture.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

@@ -1,6 +1,6 @@
 // roofline.csv, as `report --text` and `predict sweep` read it.
 #include "roofline/predict/sweep.hpp"
-#include "roofline/text_report.hpp"
+#include "roofline/report/text_report.hpp"
 #include "tests/fuzz/fixture.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

@@ -1,7 +1,7 @@
 // The spec data. It is compiled in, so its own exception is as good as ours.
-#include "roofline/specs.hpp"
+#include "roofline/specs/specs.hpp"
 
-#include "roofline/roofs.hpp"
+#include "roofline/ceilings/roofs.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

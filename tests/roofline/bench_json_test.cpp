@@ -1,12 +1,12 @@
-#include "roofline/bench_json.hpp"
+#include "roofline/results/bench_json.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 
+#include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
-#include "roofline/csv.hpp"
 
 namespace roofline {
 namespace {

@@ -1,12 +1,12 @@
-#include "roofline/ceilings.hpp"
+#include "roofline/ceilings/ceilings.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "roofline/base/error.hpp"
-#include "roofline/ceilings_csv.hpp"
-#include "roofline/roofs.hpp"
+#include "roofline/ceilings/ceilings_csv.hpp"
+#include "roofline/ceilings/roofs.hpp"
 
 namespace roofline {
 namespace {

@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
-#include "roofline/ceilings_csv.hpp"
+#include "roofline/ceilings/ceilings_csv.hpp"
 #include "roofline/check/thresholds.hpp"
-#include "roofline/csv.hpp"
 
 namespace roofline::check {
 namespace {

@@ -1,4 +1,4 @@
-#include "roofline/csv.hpp"
+#include "roofline/base/csv.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

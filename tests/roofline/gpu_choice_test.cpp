@@ -1,4 +1,4 @@
-#include "roofline/gpu_choice.hpp"
+#include "roofline/run/gpu_choice.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include "roofline/machine/processor.hpp"
 #include "roofline/machine/state.hpp"
 #include "roofline/machine/topology.hpp"
-#include "roofline/specs.hpp"
+#include "roofline/specs/specs.hpp"
 
 namespace roofline::machine {
 namespace {

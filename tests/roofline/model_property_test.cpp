@@ -5,10 +5,10 @@
 #include <cmath>
 #include <random>
 
-#include "roofline/ceiling.hpp"
+#include "roofline/base/statistics.hpp"
+#include "roofline/ceilings/ceiling.hpp"
 #include "roofline/model.hpp"
-#include "roofline/overlay.hpp"
-#include "roofline/statistics.hpp"
+#include "roofline/overlay/overlay.hpp"
 
 namespace roofline {
 namespace {

@@ -1,5 +1,5 @@
-#include "roofline/overlay.hpp"
-#include "roofline/roofline_csv.hpp"
+#include "roofline/overlay/overlay.hpp"
+#include "roofline/overlay/roofline_csv.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "roofline/base/error.hpp"
-#include "roofline/ceilings_csv.hpp"
+#include "roofline/ceilings/ceilings_csv.hpp"
 
 namespace roofline::predict {
 namespace {

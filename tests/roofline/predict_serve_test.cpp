@@ -6,8 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
-#include "roofline/csv.hpp"
 
 namespace roofline::predict {
 namespace {

@@ -1,4 +1,4 @@
-#include "roofline/prediction.hpp"
+#include "roofline/overlay/prediction.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "roofline/base/error.hpp"
-#include "roofline/bench_json.hpp"
-#include "roofline/overlay.hpp"
+#include "roofline/overlay/overlay.hpp"
+#include "roofline/results/bench_json.hpp"
 
 namespace roofline {
 namespace {

@@ -1,4 +1,4 @@
-#include "roofline/quiet.hpp"
+#include "roofline/results/quiet.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The parts of `roofline run` that need no bench program; the whole is tests/cli/run.sh.
-#include "roofline/run.hpp"
+#include "roofline/run/run.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,15 +10,15 @@
 #include <fstream>
 #include <regex>
 
+#include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
-#include "roofline/csv.hpp"
-#include "roofline/process.hpp"
-#include "roofline/progress.hpp"
-#include "roofline/run_cost.hpp"
-#include "roofline/run_plan.hpp"
-#include "roofline/run_turns.hpp"
-#include "roofline/same_machine.hpp"
-#include "roofline/say.hpp"
+#include "roofline/base/process.hpp"
+#include "roofline/base/say.hpp"
+#include "roofline/run/progress.hpp"
+#include "roofline/run/run_cost.hpp"
+#include "roofline/run/run_plan.hpp"
+#include "roofline/run/run_turns.hpp"
+#include "roofline/run/same_machine.hpp"
 
 namespace roofline {
 namespace {

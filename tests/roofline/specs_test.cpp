@@ -1,5 +1,5 @@
 // The spec data holds together, and the lookups find it.
-#include "roofline/specs.hpp"
+#include "roofline/specs/specs.hpp"
 
 #include <gtest/gtest.h>
 

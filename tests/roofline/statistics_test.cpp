@@ -1,4 +1,4 @@
-#include "roofline/statistics.hpp"
+#include "roofline/base/statistics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "roofline/summary.hpp"
-#include "roofline/overlay.hpp"
+#include "roofline/report/summary.hpp"
+#include "roofline/overlay/overlay.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

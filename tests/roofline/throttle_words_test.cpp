@@ -1,4 +1,4 @@
-#include "roofline/throttle_words.hpp"
+#include "roofline/results/throttle_words.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 const EMBEDDED = JSON.parse(document.getElementById("data").textContent);
 // Levels from the core outwards, what names of libraries begin with, verdicts that refuse a point.
 const {levels: LEVELS, libraries: LIBRARIES, refused: REFUSED} = EMBEDDED.words;
-// What an observed clock is worth, as in roofline/ceiling.hpp.
+// What an observed clock is worth, as in roofline/ceilings/ceiling.hpp.
 const CLOCK_UNCERTAINTY = 0.03;
 
 const levelOrder = (level) => (LEVELS.includes(level) ? LEVELS.indexOf(level) : LEVELS.length);

@@ -11,11 +11,11 @@
 #include "kernels/link/link_gpu.hpp"
 #include "kernels/registry.hpp"
 #include "kernels/stream/stream_gpu.hpp"
-#include "roofline/bench_json.hpp"
-#include "roofline/ceilings.hpp"
-#include "roofline/ceilings_csv.hpp"
-#include "roofline/overlay.hpp"
-#include "roofline/prediction.hpp"
+#include "roofline/ceilings/ceilings.hpp"
+#include "roofline/ceilings/ceilings_csv.hpp"
+#include "roofline/overlay/overlay.hpp"
+#include "roofline/overlay/prediction.hpp"
+#include "roofline/results/bench_json.hpp"
 
 namespace kernels {
 #define PROBE(op, variant)              \

@@ -1,0 +1,90 @@
+#include "roofline/run/gpu_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "roofline/base/csv.hpp"
+#include "roofline/base/error.hpp"
+#include "roofline/base/json_text.hpp"
+#include "roofline/results/benchmark.hpp"
+
+namespace roofline {
+namespace {
+
+using nlohmann::json;
+
+bool is_index(const std::string& text) {
+  return !text.empty() && text.size() <= 4 &&
+         text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+std::string name_of(const json& device) {
+  const json name = device.value("name", json());
+  return name.is_string() ? name.get<std::string>() : "name not known";
+}
+
+/// "0 (NVIDIA H100 80GB HBM3), 1 (…)"
+std::string all_of(const json& devices) {
+  std::string out;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    out += fmt::format("{}{} ({})", i > 0 ? ", " : "", i, name_of(devices[i]));
+  }
+  return out;
+}
+
+}  // namespace
+
+GpuChoice choose_gpu(const json& devices, const std::vector<std::string>& uuids,
+                     const std::string& asked, const char* visible) {
+  const bool inherited = asked.empty() && visible;
+  const std::string list = inherited ? visible : asked.empty() ? "0" : asked;
+  const std::string gpu = list.substr(0, list.find(','));
+  if (gpu.starts_with("MIG-")) {  // NVML lists no slices; CUDA finds it or not
+    return {.gpu = gpu,
+            .notes = {"a slice (MIG) is measured: what is advertised is the whole chip's"}};
+  }
+  std::size_t index = devices.size();
+  if (is_index(gpu)) {
+    index = std::stoul(gpu);
+  } else if (gpu.starts_with("GPU-")) {
+    const auto found = std::find_if(uuids.begin(), uuids.end(),
+                                    [&](const std::string& uuid) { return uuid.starts_with(gpu); });
+    if (found != uuids.end()) index = static_cast<std::size_t>(found - uuids.begin());
+  }
+  if (index >= devices.size()) {
+    return {.fault =
+                fmt::format("{}{}: no such GPU; here: {}",
+                            inherited ? "CUDA_VISIBLE_DEVICES=" : "--gpu ", list, all_of(devices))};
+  }
+
+  GpuChoice choice{.gpu = std::to_string(index)};
+  if (devices.size() > 1 && asked.empty()) {
+    choice.notes.push_back(fmt::format("{} GPUs: measuring {} ({}); --gpu picks another",
+                                       devices.size(), index, name_of(devices[index])));
+  }
+  if (devices[index].value("mig", json()) == json(true)) {
+    choice.notes.push_back(
+        fmt::format("GPU {} is cut into slices (MIG): one is measured, what is advertised is the "
+                    "whole chip's; --gpu MIG-<UUID> picks one",
+                    index));
+  }
+  return choice;
+}
+
+std::optional<std::size_t> measured_gpu(const std::filesystem::path& folder, std::size_t gpus) {
+  const std::filesystem::path file = folder / "run.json";
+  std::error_code fault;
+  if (!std::filesystem::exists(file, fault)) return 0;
+  const json state = parse_json(read_text(file), file.string());
+  if (!state.is_object()) throw BadInput(file.string() + ": is no JSON object");
+  const json choice = state.value("gpu", json());
+  if (choice.is_null()) return 0;
+  if (!choice.is_string()) throw BadInput(file.string() + ": field 'gpu' is not a text");
+  const auto& gpu = choice.get_ref<const std::string&>();
+  if (gpus == 1 || gpu.empty()) return 0;
+  if (!is_index(gpu)) return {};
+  return std::stoul(gpu);
+}
+
+}  // namespace roofline
