@@ -3,6 +3,7 @@
 // Bound: the DRAM read roof up to groups of 4, then the int8 roof.
 // Gains over avx2_split: for groups, where that one is bound by the FMAs; nothing for G = 1.
 #include "kernels/attention/attention_int8.hpp"
+#include "kernels/attention/attention_simd.hpp"
 #include "kernels/simd/avx2.hpp"
 
 namespace kernels::attention {

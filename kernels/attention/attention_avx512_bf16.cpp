@@ -10,6 +10,7 @@
 // of the sums to add up, in L2 0.93 for groups of 4; values of whole rows, two heads at a time,
 // 0.97.
 #include "kernels/attention/attention_fours.hpp"
+#include "kernels/attention/attention_simd.hpp"
 #include "kernels/simd/avx512_bf16.hpp"
 
 namespace kernels::attention {

@@ -5,6 +5,7 @@
 // cores) and 1.07 for four, 1.16 for eight; in L2 1.3 to 1.5. Zen 4, cold, 0.7 to 0.9 for one head,
 // 0.8 to 0.96 for four, 0.9 to 1.2 for eight; in L2 0.9, 1.1 and 1.2.
 #include "kernels/attention/attention_fours.hpp"
+#include "kernels/attention/attention_simd.hpp"
 
 namespace kernels::attention {
 namespace {

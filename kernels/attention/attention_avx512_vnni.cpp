@@ -3,6 +3,7 @@
 // Bound: the DRAM read roof for groups up to 4, then half the int8 roof: words are twice as wide.
 // Gains over avx512_split: an eighth of the conversions and half the multiply-adds.
 #include "kernels/attention/attention_int8.hpp"
+#include "kernels/attention/attention_simd.hpp"
 #include "kernels/simd/avx512_vnni.hpp"
 
 namespace kernels::attention {

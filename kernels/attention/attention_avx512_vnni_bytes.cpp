@@ -11,6 +11,7 @@
 // are 0.95 to 1.02 times as fast, scores of the next block between the exponentials of this one
 // 0.84 to 1.0.
 #include "kernels/attention/attention_fours.hpp"
+#include "kernels/attention/attention_simd.hpp"
 #include "kernels/simd/avx512_vnni.hpp"
 #include "kernels/simd/opaque.hpp"
 

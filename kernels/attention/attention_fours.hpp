@@ -1,6 +1,6 @@
-// The steps of Group (attention_simd.hpp) on 512-bit vectors, tokens four by four. Four tokens that
-// lie together are one address; any others are copied together first. A score tile is 16 sums, of
-// four tokens for each of four heads, or of as many fours as make 16 with fewer heads: they are
+// The steps of Group (attention_group.hpp) on 512-bit vectors, tokens four by four. Four tokens
+// that lie together are one address; any others are copied together first. A score tile is 16 sums,
+// of four tokens for each of four heads, or of as many fours as make 16 with fewer heads: they are
 // added up together, which leaves one vector of scores, [four][head][4 tokens]. Weights keep that
 // order.
 //
@@ -9,7 +9,7 @@
 // fast without, of 8 1.09).
 #pragma once
 
-#include "kernels/attention/attention_simd.hpp"
+#include "kernels/attention/attention_group.hpp"
 #include "kernels/simd/avx512.hpp"
 
 namespace kernels::attention {

@@ -1,5 +1,5 @@
-// The steps of Group (attention_simd.hpp) on an int8 cache that stays integers: queries and weights
-// are rounded to 16 bits, and 16-bit pairs are multiplied and added into 32-bit lanes.
+// The steps of Group (attention_group.hpp) on an int8 cache that stays integers: queries and
+// weights are rounded to 16 bits, and 16-bit pairs are multiplied and added into 32-bit lanes.
 //
 // Written over an instruction set's `Words`, whose vectors have kWidth lanes of 32 bits:
 //   kHeads                most query heads of a register tile
@@ -14,7 +14,7 @@
 //   join<G>(a, b)         16-bit integers [token][G heads] as [pair of tokens][G heads][2]
 #pragma once
 
-#include "kernels/attention/attention_simd.hpp"
+#include "kernels/attention/attention_group.hpp"
 
 namespace kernels::attention {
 namespace {

@@ -1,0 +1,536 @@
+// Online softmax attention over blocks of tokens for a group of query heads that share a kv head,
+// written once over an instruction set's vectors (kernels/simd/).
+//
+// A block's scores for all heads of the group are made first, then its maximum; what has been
+// summed is rescaled once a block, and the exponentials are taken on whole vectors. Keys and values
+// are widened to fp32 once for up to four heads: a register tile is tokens x heads for the scores
+// and heads x vectors of head_dim for the values, eight accumulators either way.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/attention/attention.hpp"
+#include "kernels/attention/attention_exp.hpp"
+
+namespace kernels::attention {
+namespace {
+
+/// 2 F::kWidth values as two vectors, in an order of the type's own: bf16 comes as evens and odds.
+template <class F, class T>
+void load_pair(const T* p, typename F::V& a, typename F::V& b) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    F::load_even_odd(p, a, b);
+  } else {
+    a = F::load(p);
+    b = F::load(p + F::kWidth);
+  }
+}
+
+/// A row of H values as load_pair() would bring it, times `factor`. Such whole loops become
+/// vectors: element by element, what begins and ends a piece took 2.4 us of its 40 (bf16, 1024
+/// tokens).
+template <class F, class T, int H>
+void to_positions(const float* __restrict row, float factor, float* __restrict out) {
+  if constexpr (!std::is_same_v<T, bf16>) {
+    for (int d = 0; d < H; ++d) out[d] = row[d] * factor;
+  } else {
+    for (int pair = 0; pair < H; pair += 2 * F::kWidth)
+      for (int i = 0; i < F::kWidth; ++i) {
+        out[pair + i] = row[pair + 2 * i] * factor;
+        out[pair + i + F::kWidth] = row[pair + 2 * i + 1] * factor;
+      }
+  }
+}
+/// The inverse.
+template <class F, class T, int H>
+void from_positions(const float* __restrict in, float factor, float* __restrict row) {
+  if constexpr (!std::is_same_v<T, bf16>) {
+    for (int d = 0; d < H; ++d) row[d] = in[d] * factor;
+  } else {
+    for (int pair = 0; pair < H; pair += 2 * F::kWidth)
+      for (int i = 0; i < F::kWidth; ++i) {
+        row[pair + 2 * i] = in[pair + i] * factor;
+        row[pair + 2 * i + 1] = in[pair + i + F::kWidth] * factor;
+      }
+  }
+}
+
+constexpr int lesser(int a, int b) { return a < b ? a : b; }
+constexpr int greater(int a, int b) { return a > b ? a : b; }
+
+/// Where the next block of the cache is asked for while this one is worked on. Into L1, two blocks
+/// of four streams take up to eight lines of a set, and an L1 of eight ways (32 KB) drops what it
+/// has asked for: on four cores of Zen 4, cold, into L2 by two streams is 1.4 to 1.9 times as fast
+/// (one core, fp32: 1.8); with one stream or eight, or blocks twice as long, no faster than with
+/// two. Where pages of 16 tokens lie at random four are better: two cores, 1.05 to 1.15 (bf16),
+/// 0.97 to 1.12 (int8), 1.00 to 1.04 times as fast (fp32), one core 0.98 to 1.07; one is 0.77 to
+/// 0.94. In order four are 0.91 to 1.10, on one core 0.84 to 1.07; four by four
+/// (attention_fours.hpp) one stream is bf16 1.0 to 1.13, int8 0.98 to 1.18, fp32 0.93 to 1.09 times
+/// as fast as two, and bf16 of one head, left to the hardware, 1.09 to 1.28 as four. A Xeon with 48
+/// KB is up to a fifth slower with L2.
+///
+/// In the order of memory: one stream into L1, of which few rows are open at a time, for Zen 5. To
+/// two streams into L2 fp32 is 1.07 to 1.27, int8 1.09 to 1.13, bf16 0.94 to 1.05 times as fast.
+/// Scores made before the values of the block before, so that neither waits for weights, gained
+/// nothing there (0.92 to 1.03), nor did requests spread evenly over scores, weights and values
+/// (int8, 0.87 to 1.09), or a distance in bytes instead of a block (0.58 to 1.05). With the cache
+/// in L2 a block's time there is its scores' (25 to 50 %), its values' (23 to 42) and its weights'
+/// (7 to 21), each as long as by itself: they do not wait for each other.
+enum class Ask { nothing, into_l1, into_l2, in_order };
+
+/// Tokens of a block: its K and V take 8 KB, so that the next block finds room beside it in L1. In
+/// order fp32 has no more either, in groups of 4 1.22 times as fast on one core of Zen 5 and 1.09
+/// on two as with 16 KB, in others 0.98 to 1.07; int8 with 4 KB is 0.8 to 1.1 times as fast.
+template <class T, int H, Ask kAsk = Ask::nothing>
+constexpr int kBlockTokens = greater(kAsk == Ask::in_order && std::is_same_v<T, float> ? 8 : 16,
+                                     lesser(64, 8 * 1024 / (2 * H * static_cast<int>(sizeof(T)))));
+
+/// `G` query heads (a power of two up to 8) on one kv head of `H` dimensions, `kBlock` tokens at a
+/// time, of which `kRun` lie one after the other.
+template <class F, class T, int G, int H, Ask kAsk, int kBlock = kBlockTokens<T, H, kAsk>,
+          int kRun = 1>
+class Group {
+ protected:
+  using V = typename F::V;
+  static constexpr int kWidth = F::kWidth, kPair = 2 * kWidth;
+  static constexpr int kHeads = lesser(G, 4);              ///< heads of a register tile
+  static constexpr bool kManyRegisters = sizeof(V) == 64;  ///< 32 of them
+  /// Tokens of a score tile of four heads, of fewer, and of any. Tried and left: three of bf16,
+  /// whose halves then come one after the other (a third slower on Zen 3). Of one head eight rows
+  /// open at a time leave bf16 on Zen 5 0.87 to 0.97 times as fast as four.
+  static constexpr int kOfFour = !std::is_same_v<T, float> ? 2 : kManyRegisters ? 1 : 3;
+  static constexpr bool kFewOpen =
+      kAsk == Ask::in_order || (kAsk == Ask::nothing && std::is_same_v<T, float>);
+  static constexpr int kOfFewer = (kFewOpen ? 4 : 8) / kHeads;
+  static constexpr int kTokens = kHeads < 4 ? kOfFewer : kOfFour;
+  /// Heads and vector pairs of a value tile. Where registers allow it the pairs are a whole row, so
+  /// that rows are read one after the other: bf16 on Zen 5, cold, 1.04 to 1.07 times as fast on one
+  /// core, 1.01 to 1.12 on two; groups of 8 0.97, fp32 0.89 to 0.94.
+  static constexpr bool kWholeRows = kManyRegisters && std::is_same_v<T, bf16> && G <= 4;
+  static constexpr int kValueHeads = kWholeRows ? lesser(G, 16 * kWidth / H) : kHeads;
+  static constexpr int kPairs = kWholeRows ? H / kPair : lesser(4 / kHeads, H / kPair);
+  static constexpr int kLanes = greater(kWidth, G);  ///< period of (token, head) in vectors
+  /// Parts of the cache read side by side. In four pages of memory at once they keep the hardware's
+  /// prefetchers busy, which stop at the end of a page (see Ask for L2). Tuned on a Xeon with AMX.
+  /// On Zen 3 int8 was a third slower with four than with one, when scales were asked for of the
+  /// first part only; that has not been timed again.
+  static constexpr int kMostStreams = lesser(4, kBlock / kRun);
+  static constexpr bool kAsks = kAsk != Ask::nothing;
+  /// Whether a score tile is part of the loop over them. With 32 registers that lets the sums of
+  /// one tile be added up beside the products of the next: Zen 4, in L3, 1.01 (fp32) to 1.14 times
+  /// as fast (int8), cold on one core 1.08 (bf16) and 1.13. With 16 its sums need them to
+  /// themselves.
+  static constexpr bool kInlined = kManyRegisters;
+  static constexpr bool kScaled = std::is_same_v<T, std::int8_t>;
+  static constexpr int kLine = 64 / static_cast<int>(sizeof(T));  ///< elements of a line of cache
+  static constexpr int kScalesOfLine = 64 / sizeof(float);
+  static_assert(H % (kPairs * kPair) == 0);
+
+ public:
+  static constexpr bool kByRow = kRun == 1;  ///< tokens are not taken several at a time
+
+  /// `q`: `heads` <= G rows; the rest of the group is padding. Scores come out in base 2.
+  Group(const Args<T>& a, const float* q, int heads) : a_(a), heads_(heads), streams_(streams(a)) {
+    const float scale = 1.44269504f / sqrtf(static_cast<float>(H));
+    for (int g = 0; g < heads; ++g) to_positions<F, T, H>(q + g * H, scale, q_ + g * H);
+    for (int i = heads * H; i < G * H; ++i) q_[i] = 0;
+    for (float& x : acc_) x = 0;
+    for (float& x : max_) x = -INFINITY;
+    for (float& x : sum_) x = 0;
+  }
+
+  /// Takes in the tokens [begin, end) of a sequence's kv head.
+  void attend(std::int64_t b, std::int64_t kv_head, std::int64_t begin, std::int64_t end) {
+    attend_with(*this, b, kv_head, begin, end);
+  }
+
+  /// What a derived class does beside the weights of lanes i and up, of `end`.
+  void beside_weights(int /*i*/, int /*end*/) {}
+
+  /// Writes the heads' outputs.
+  void finish(float* out) const {
+    for (int g = 0; g < heads_; ++g)
+      from_positions<F, T, H>(acc_ + g * H, 1 / total(g), out + g * H);
+  }
+
+  /// Writes each head's unscaled output, in the order that load_pair() makes of a row, then its
+  /// maximum (base 2) and sum: H + 2 floats, heads `stride` apart.
+  void finish_partial(float* partial, std::int64_t stride) const {
+    for (int g = 0; g < heads_; ++g) {
+      for (int d = 0; d < H; ++d) partial[g * stride + d] = acc_[g * H + d];
+      partial[g * stride + H] = max_[g];
+      partial[g * stride + H + 1] = total(g);
+    }
+  }
+
+ protected:
+  /// attend() with the scores(), weights() and values() of a class derived from this one.
+  template <class Steps>
+  void attend_with(Steps& steps, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
+                   std::int64_t end) {
+    Walk walk(a_, b, kv_head, begin, end);
+    std::int64_t rows[2][kBlock] = {}, first[kBlock];
+    int count = walk.next(rows[0]);
+    for (int i = 0; i < kBlock; ++i) first[i] = rows[0][i < count ? i : 0];
+    for (int now = 0; count > 0; now ^= 1) {
+      const int next = walk.next(rows[now ^ 1]);
+      // Behind the last tokens those of the piece that follows, which is mostly taken next.
+      for (int i = next; i < kBlock; ++i)
+        rows[now ^ 1][i] = a_.table == nullptr ? first[i] + end - begin : rows[now][0];
+      next_rows_ = rows[now ^ 1];
+      steps.scores(rows[now], count);
+      steps.weights(rows[now], count, steps);
+      steps.values(rows[now], count);
+      count = next;
+    }
+  }
+
+  /// The largest magnitude in head g's query.
+  float largest_in_query(int g) const {
+    V top = F::set1(1e-30f);
+    for (int d = 0; d < H; d += kWidth) {
+      const V x = F::load(q_ + g * H + d);
+      top = F::max(top, F::max(x, F::sub(F::zero(), x)));
+    }
+    return F::max_of(top);
+  }
+
+  /// Parts of the cache read side by side, at most kMostStreams.
+  static int streams(const Args<T>& a) {
+    if (kAsk == Ask::in_order) return 1;
+    if (a.table != nullptr) return kMostStreams;
+    const bool into_l2 = a.reading == Reading::into_l2;
+    if (into_l2 && kRun > 1) return 1;
+    const bool followed = into_l2 && G == 2 && std::is_same_v<T, bf16>;
+    const bool two = kAsk == Ask::into_l2 || a.reading == Reading::in_order || followed;
+    return two ? lesser(2, kMostStreams) : kMostStreams;
+  }
+
+  /// The rows of the pool that hold the tokens [begin, end): as many whole blocks as there are, of
+  /// streams() parts side by side, then the rest in order.
+  class Walk {
+   public:
+    Walk(const Args<T>& a, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
+         std::int64_t end)
+        : a_(a),
+          first_page_(b * a.sequence_pages),
+          kv_head_(kv_head),
+          left_(end - begin),
+          last_page_((end - 1) / a.page_tokens),
+          count_(streams(a)) {
+      const std::int64_t part = left_ / kBlock * (kBlock / count_);
+      for (int i = 0; i < count_; ++i) {
+        const std::int64_t token = begin + i * part;
+        streams_[i] = {row_of(token / a.page_tokens), token / a.page_tokens, token % a.page_tokens};
+      }
+    }
+
+    /// The next block's; returns how many.
+    int next(std::int64_t* rows) {
+      const int count = left_ < kBlock ? static_cast<int>(left_) : kBlock;
+      left_ -= count;
+      if (count < kBlock) {
+        take(streams_[count_ - 1], rows, count, 0);
+      } else {
+        for (int i = 0; i < count_; ++i)
+          take(streams_[i], rows + i * kRun, kBlock / count_, (count_ - 1) * kRun);
+      }
+      return count;
+    }
+
+   private:
+    struct Stream {
+      std::int64_t row, page, in;  ///< the page's first row, the page, the token in it
+    };
+    /// The stream's next `count` tokens, with `gap` places left out behind every run.
+    void take(Stream& stream, std::int64_t* rows, int count, int gap) {
+      if (gap == 0 && stream.in + count <= a_.page_tokens) {
+        for (int i = 0; i < count; ++i) rows[i] = stream.row + stream.in + i;
+        stream.in += count;
+        return;
+      }
+      Stream s = stream;
+      for (int i = 0; i < count; ++i, ++rows) {
+        if (s.in == a_.page_tokens) s = enter(s.page + 1);
+        if (i > 0 && i % kRun == 0) rows += gap;
+        *rows = s.row + s.in++;
+      }
+      stream = s;
+    }
+    /// Begins a page. With one stream the third after it is asked for, where it begins: its address
+    /// takes as long to translate as a line to come (pages of 16 tokens at random on Zen 5: one
+    /// core 1.10 (fp32) to 1.28 times as fast as four streams without, two 0.97 to 1.06).
+    Stream enter(std::int64_t page) const {
+      if constexpr (kAsk == Ask::in_order) {
+        const std::int64_t row = row_of(page + 3 < last_page_ ? page + 3 : last_page_);
+        prefetch<2 * kLine>(a_.k + row * H);
+        prefetch<2 * kLine>(a_.v + row * H);
+        if constexpr (kScaled) {
+          __builtin_prefetch(a_.k_scale + row);
+          __builtin_prefetch(a_.v_scale + row);
+        }
+      }
+      return {row_of(page), page, 0};
+    }
+    std::int64_t row_of(std::int64_t page) const {
+      const std::int64_t at = first_page_ + page;
+      return ((a_.table ? a_.table[at] : at) * a_.kv_heads + kv_head_) * a_.page_tokens;
+    }
+
+    const Args<T>& a_;
+    std::int64_t first_page_, kv_head_, left_, last_page_;
+    int count_;  ///< of streams
+    Stream streams_[kMostStreams];
+  };
+
+  /// Asks for `n` elements of a row of the next block. Tried and left: two blocks ahead (no gain to
+  /// a fifth slower; into L2 bf16 1.01 to 1.06 and fp32 0.95 to 1.0 times as fast; pages at random
+  /// on a Xeon with AMX, in two streams, bf16 with groups of 4 1.03 to 1.09, all else 0.87 to
+  /// 0.98); this block's values during its scores (a tenth to a half slower); keys a line at a time
+  /// between the loads of a score tile (no gain to an eighth slower); blocks of 16 or 32 KB (bf16 a
+  /// tenth to a third slower on Zen 3, int8 a tenth on a Xeon with AMX).
+  template <int n>
+  static void prefetch(const T* row) {
+    for (int at = 0; at < n; at += kLine)
+      __builtin_prefetch(row + at, 0, kAsk == Ask::into_l2 ? 2 : 3);
+  }
+  void prefetch_rows(const T* pool, int from, int to) const {
+    for (int i = from; i < to; ++i) prefetch<H>(pool + next_rows_[i] * H);
+  }
+  /// Of the next block's values one piece, for token t of `count` where columns from d on, to which
+  /// `v` points, are worked on. Rows of fp32, of four pieces, in the order of memory: with keys
+  /// token by token 1.11 to 1.19 times as fast on Zen 5, cold; of narrower types, whose pieces are
+  /// a line, 0.91 to 1.0.
+  static void prefetch_values(const T* v, const std::int64_t* next, int d, int t, int count) {
+    constexpr int kPiece = kPairs * kPair, kPieces = H / kPiece;
+    if constexpr (std::is_same_v<T, float>) {
+      const int piece = d / kPiece * count + t;
+      prefetch<kPiece>(v - d + next[piece / kPieces] * H + piece % kPieces * kPiece);
+    } else {
+      prefetch<kPiece>(v + next[t] * H);
+    }
+  }
+  void prefetch_scales(const float* scales, int count) const {
+    if constexpr (kAsks && kScaled) {
+      const int step = streams_ == 1 ? kScalesOfLine : kRun;
+      const int end = streams_ == 1 ? count : lesser(streams_ * kRun, count);
+      for (int i = 0; i < end; i += step) __builtin_prefetch(scales + next_rows_[i], 0, 3);
+    }
+  }
+
+  /// p_[token * G + head] = the scores, -infinity beyond the last token.
+  void scores(const std::int64_t* rows, int count) {
+    for (int t = 0; t < count; t += kTokens) {
+      const T* k[kTokens];
+      for (int i = 0; i < kTokens; ++i) k[i] = a_.k + rows[lesser(t + i, count - 1)] * H;
+      if constexpr (kAsks) prefetch_rows(a_.k, t, lesser(t + kTokens, count));
+      for (int g = 0; g < G; g += kHeads)
+        if constexpr (kInlined)
+          score_tile(k, q_ + g * H, p_ + t * G + g);
+        else
+          called_score_tile(k, q_ + g * H, p_ + t * G + g);
+    }
+    prefetch_scales(a_.k_scale, count);
+    if constexpr (kScaled) {
+      const Scales scales(*this, a_.k_scale, rows, count);
+      for (int i = 0; i < count * G; i += kWidth)
+        F::store(p_ + i, scaled(F::load(p_ + i), i, scales));
+    }
+    end_block(count, (count + kTokens - 1) / kTokens * kTokens);
+  }
+
+  /// -infinity for the tokens that only fill up the last tile or vector.
+  void end_block(int count, int tiled) {
+    for (int i = count * G; i < tiled * G || i % kLanes != 0; ++i) p_[i] = -INFINITY;
+  }
+
+  [[gnu::noinline]] static void called_score_tile(const T* const* k, const float* q, float* p) {
+    score_tile(k, q, p);
+  }
+  [[gnu::always_inline]] static void score_tile(const T* const* k, const float* q, float* p) {
+    V acc[kTokens][kHeads];
+    const T* row[kTokens];
+#pragma GCC unroll 8
+    for (int t = 0; t < kTokens; ++t) {
+      row[t] = k[t];
+#pragma GCC unroll 8
+      for (int g = 0; g < kHeads; ++g) acc[t][g] = F::zero();
+    }
+    if constexpr (kHeads == 4) {
+      // Keys in registers, each query loaded once for all of them.
+      constexpr int kParts = std::is_same_v<T, float> ? 1 : 2;
+#pragma GCC unroll 1
+      for (int d = 0; d < H; d += kParts * kWidth) {
+        V key[kTokens][2];
+#pragma GCC unroll 8
+        for (int t = 0; t < kTokens; ++t)
+          if constexpr (kParts == 1)
+            key[t][0] = F::load(row[t] + d);
+          else
+            load_pair<F>(row[t] + d, key[t][0], key[t][1]);
+#pragma GCC unroll 8
+        for (int g = 0; g < kHeads; ++g)
+#pragma GCC unroll 2
+          for (int part = 0; part < kParts; ++part) {
+            V query = F::load(q + g * H + d + part * kWidth);
+            F::keep(query);  // as a memory operand it would be loaded for every token
+#pragma GCC unroll 8
+            for (int t = 0; t < kTokens; ++t) acc[t][g] = F::fma(key[t][part], query, acc[t][g]);
+          }
+      }
+    } else {
+      // Queries in registers, each key used at once.
+#pragma GCC unroll 1
+      for (int d = 0; d < H; d += kPair) {
+        V query[kHeads][2];
+#pragma GCC unroll 8
+        for (int g = 0; g < kHeads; ++g) load_pair<F>(q + g * H + d, query[g][0], query[g][1]);
+#pragma GCC unroll 8
+        for (int t = 0; t < kTokens; ++t) {
+          V key[2];
+          load_pair<F>(row[t] + d, key[0], key[1]);
+#pragma GCC unroll 8
+          for (int g = 0; g < kHeads; ++g) {
+            acc[t][g] = F::fma(key[0], query[g][0], acc[t][g]);
+            acc[t][g] = F::fma(key[1], query[g][1], acc[t][g]);
+          }
+        }
+      }
+    }
+    // Four sums at a time: four heads of a token, or as many tokens as make four.
+#pragma GCC unroll 3
+    for (int i = 0; i < kTokens * kHeads; i += 4)
+      F::store_sums(kHeads == 4 ? p + i / 4 * G : p + i, acc[i / kHeads][i % kHeads],
+                    acc[(i + 1) / kHeads][(i + 1) % kHeads],
+                    acc[(i + 2) / kHeads][(i + 2) % kHeads],
+                    acc[(i + 3) / kHeads][(i + 3) % kHeads]);
+  }
+
+  /// Scores to weights, in place: exp2 of the distance to the new maximum, times the value's scale.
+  /// rescale_ = what each head's earlier sums are to be multiplied with.
+  template <class Steps>
+  void weights(const std::int64_t* rows, int count, Steps& steps) {
+    constexpr int kVectors = kLanes / kWidth;
+    const int end = (count * G + kLanes - 1) / kLanes * kLanes;
+    V top[kVectors];
+    for (int j = 0; j < kVectors; ++j) top[j] = F::load(max_ + j * kWidth);
+    for (int i = 0; i < end; i += kLanes)
+      for (int j = 0; j < kVectors; ++j) top[j] = F::max(top[j], F::load(p_ + i + j * kWidth));
+    if constexpr (G < kWidth) top[0] = fold_max<G>(top[0]);
+    V sum[kVectors];
+    for (int j = 0; j < kVectors; ++j) {
+      const V rescale = exp2_normal<F>(F::sub(F::load(max_ + j * kWidth), top[j]));
+      F::store(rescale_ + j * kWidth, rescale);
+      F::store(max_ + j * kWidth, top[j]);
+      sum[j] = F::mul(F::load(sum_ + j * kWidth), rescale);
+    }
+    const Scales scales(*this, a_.v_scale, rows, count);
+    for (int i = 0; i < end; i += kLanes) {
+      steps.beside_weights(i, end);
+      for (int j = 0; j < kVectors; ++j) {
+        const V p = exp2_normal<F>(F::sub(F::load(p_ + i + j * kWidth), top[j]));
+        sum[j] = F::add(sum[j], p);
+        F::store(p_ + i + j * kWidth, scaled(p, i, scales));
+      }
+    }
+    for (int j = 0; j < kVectors; ++j) F::store(sum_ + j * kWidth, sum[j]);
+  }
+
+  /// Whether `run` tokens from t on, of one stream, are whole and in one piece.
+  bool lies_together(const std::int64_t* rows, int t, int count, int run = kRun) const {
+    return t + run <= count && a_.page_tokens >= run && rows[t + run - 1] == rows[t] + run - 1;
+  }
+
+  /// int8: scales of a block's tokens, 0 beyond the last.
+  struct Scales {
+    Scales(const Group& group, const float* scales, const std::int64_t* rows, int count) {
+      if constexpr (kScaled) {
+        const int run = group.streams_ == 1 ? kBlock : kRun;
+        for (int t = 0; t < count; t += run)
+          if (run > 1 && group.lies_together(rows, t, count, run))
+            for (int i = 0; i < run; ++i) of_token[t + i] = scales[rows[t] + i];
+          else
+            for (int i = t; i < lesser(t + run, count); ++i) of_token[i] = scales[rows[i]];
+        for (int t = count; t < kBlock + kWidth; ++t) of_token[t] = 0;
+      }
+    }
+    float of_token[kScaled ? kBlock + kWidth : 1];
+  };
+  /// Lanes i, i + 1, … of p_ times their tokens' scales.
+  static V scaled(V p, int i, const Scales& scales) {
+    if constexpr (!kScaled) return p;
+    return F::mul(p, F::template spread<lesser(G, kWidth)>(scales.of_token + i / G));
+  }
+
+  /// The maximum of the lanes `step`, 2 step, … apart, in each of them.
+  template <int step>
+  static V fold_max(V v) {
+    v = F::max(v, F::template rotate<step>(v));
+    if constexpr (2 * step < kWidth) v = fold_max<2 * step>(v);
+    return v;
+  }
+
+  /// acc_ = acc_ * rescale_ + weights . values
+  void values(const std::int64_t* rows, int count) {
+    constexpr int kColumns = kPairs * kPair;
+    for (int d = 0; d < H; d += kColumns)
+      for (int g = 0; g < G; g += kValueHeads)
+        value_tile(a_.v + d, d, rows, kAsks && g == 0 && d % kLine == 0 ? next_rows_ : nullptr,
+                   count, p_ + g, rescale_ + g, acc_ + g * H + d);
+    prefetch_scales(a_.v_scale, count);
+  }
+
+  /// As score_tile(). A dozen lines at once would wait for each other, so they are asked for one by
+  /// one, if `next` is not null (int8 on a Xeon with AMX: 6 %).
+  [[gnu::noinline]] static void value_tile(const T* v, int d, const std::int64_t* rows,
+                                           const std::int64_t* next, int count, const float* p,
+                                           const float* rescale, float* out) {
+    V acc[kValueHeads][2 * kPairs];
+#pragma GCC unroll 8
+    for (int i = 0; i < kValueHeads; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < 2 * kPairs; ++j)
+        acc[i][j] = F::mul(F::load(out + i * H + j * kWidth), F::set1(rescale[i]));
+#pragma GCC unroll 1
+    for (int t = 0; t < count; ++t, p += G) {
+      const T* row = v + rows[t] * H;
+      if (next != nullptr) prefetch_values(v, next, d, t, count);
+#pragma GCC unroll 8
+      for (int j = 0; j < kPairs; ++j) {
+        V v0, v1;
+        load_pair<F>(row + j * kPair, v0, v1);
+#pragma GCC unroll 8
+        for (int i = 0; i < kValueHeads; ++i) {
+          const V weight = F::set1(p[i]);
+          acc[i][2 * j] = F::fma(weight, v0, acc[i][2 * j]);
+          acc[i][2 * j + 1] = F::fma(weight, v1, acc[i][2 * j + 1]);
+        }
+      }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kValueHeads; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < 2 * kPairs; ++j) F::store(out + i * H + j * kWidth, acc[i][j]);
+  }
+
+  float total(int g) const {
+    float sum = 0;
+    for (int i = g; i < kLanes; i += G) sum += sum_[i];
+    return sum;
+  }
+
+  const Args<T>& a_;
+  int heads_, streams_;
+  const std::int64_t* next_rows_ = nullptr;  ///< for each token of this block one to ask for
+  alignas(64) float q_[G * H];
+  alignas(64) float acc_[G * H];
+  alignas(64) float p_[(kBlock + kTokens) * G + kLanes];
+  /// One value for each lane: head g in the lanes g, g + G, …
+  alignas(64) float max_[kLanes], sum_[kLanes], rescale_[kLanes];
+};
+
+}  // namespace
+}  // namespace kernels::attention
