@@ -7,19 +7,15 @@
 #include "roofline/base/error.hpp"
 #include "roofline/cli/build.hpp"
 #include "roofline/cli/commands.hpp"
+#include "roofline/run/gpu_choice.hpp"
 
 namespace roofline::cli {
 namespace {
 
 /// Index or UUID, as CUDA_VISIBLE_DEVICES takes it.
 std::string check_gpu(const std::string& text) {
-  const auto in = [](std::string_view part, std::string_view set) {
-    return !part.empty() && part.find_first_not_of(set) == std::string_view::npos;
-  };
-  const bool index = text.size() <= 4 && in(text, "0123456789");
-  const bool uuid = (text.starts_with("GPU-") || text.starts_with("MIG-")) &&
-                    in(std::string_view(text).substr(4), "0123456789abcdefABCDEF-");
-  return index || uuid ? "" : "'" + text + "' is neither an index nor a UUID (GPU-…)";
+  const bool known = is_gpu_index(text) || is_gpu_uuid(text);
+  return known ? "" : "'" + text + "' is neither an index nor a UUID (GPU-…)";
 }
 
 std::string check_seconds(const std::string& text) {

@@ -26,16 +26,6 @@ bool is_results_folder(const fs::path& folder) {
   return fs::is_directory(folder / "bench", error) && fs::exists(folder / "machine.json", error);
 }
 
-/// Runs are committed so. Left aside, they would be missed without a word.
-void refuse_packed(const fs::path& folder) {
-  const fs::path packed = folder / "bench.tar.xz";
-  std::error_code error;
-  if (fs::exists(packed, error) && !fs::exists(folder / "bench", error)) {
-    throw BadInput(fmt::format("{0}: its samples are packed: tar -C {1} -xf {0}", packed.string(),
-                               folder.string()));
-  }
-}
-
 double first_quartile(std::vector<double> times) {
   const auto at = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 4);
   std::nth_element(times.begin(), at, times.end());
@@ -126,7 +116,7 @@ std::vector<Run> read_side(const fs::path& folder) {
   if (is_results_folder(folder)) return {read_run(folder)};
   std::vector<fs::path> folders;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    refuse_packed(entry.path());
+    refuse_packed(entry.path());  // left aside, it would be missed without a word
     if (is_results_folder(entry.path())) folders.push_back(entry.path());
   }
   if (folders.empty()) {

@@ -14,11 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-bool is_index(const std::string& text) {
-  return !text.empty() && text.size() <= 4 &&
-         text.find_first_not_of("0123456789") == std::string::npos;
-}
-
 std::string name_of(const json& device) {
   const json name = device.value("name", json());
   return name.is_string() ? name.get<std::string>() : "name not known";
@@ -35,6 +30,17 @@ std::string all_of(const json& devices) {
 
 }  // namespace
 
+bool is_gpu_index(std::string_view text) {
+  return !text.empty() && text.size() <= 4 &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_gpu_uuid(std::string_view text) {
+  constexpr std::size_t kStart = 4;
+  return (text.starts_with("GPU-") || text.starts_with("MIG-")) && text.size() > kStart &&
+         text.find_first_not_of("0123456789abcdefABCDEF-", kStart) == std::string_view::npos;
+}
+
 GpuChoice choose_gpu(const json& devices, const std::vector<std::string>& uuids,
                      const std::string& asked, const char* visible) {
   const bool inherited = asked.empty() && visible;
@@ -45,7 +51,7 @@ GpuChoice choose_gpu(const json& devices, const std::vector<std::string>& uuids,
             .notes = {"a slice (MIG) is measured: what is advertised is the whole chip's"}};
   }
   std::size_t index = devices.size();
-  if (is_index(gpu)) {
+  if (is_gpu_index(gpu)) {
     index = std::stoul(gpu);
   } else if (gpu.starts_with("GPU-")) {
     const auto found = std::find_if(uuids.begin(), uuids.end(),
@@ -83,7 +89,7 @@ std::optional<std::size_t> measured_gpu(const std::filesystem::path& folder, std
   if (!choice.is_string()) throw BadInput(file.string() + ": field 'gpu' is not a text");
   const auto& gpu = choice.get_ref<const std::string&>();
   if (gpus == 1 || gpu.empty()) return 0;
-  if (!is_index(gpu)) return {};
+  if (!is_gpu_index(gpu)) return {};
   return std::stoul(gpu);
 }
 

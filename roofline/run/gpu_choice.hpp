@@ -5,9 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace roofline {
+
+/// Of a few digits, as NVML and CUDA count GPUs.
+bool is_gpu_index(std::string_view text);
+/// GPU-… or, of a slice, MIG-…, which may be cut short.
+bool is_gpu_uuid(std::string_view text);
 
 struct GpuChoice {
   /// For CUDA_VISIBLE_DEVICES and run.json: the index among the driver's GPUs, or a MIG slice's

@@ -7,11 +7,10 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "roofline/base/csv.hpp"
@@ -28,8 +27,8 @@
 #include "roofline/overlay/prediction.hpp"
 #include "roofline/report/report.hpp"
 #include "roofline/report/summary.hpp"
-#include "roofline/run/gpu_choice.hpp"
 #include "roofline/run/own_bench.hpp"
+#include "roofline/run/run_device.hpp"
 #include "roofline/run/run_measure.hpp"
 #include "roofline/run/run_plan.hpp"
 #include "roofline/run/same_machine.hpp"
@@ -41,80 +40,10 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-/// What the programs offer on this machine. Throws BadInput if one cannot even list.
-std::vector<ListedBenchmark> list_all(const std::vector<fs::path>& programs,
-                                      const RunSettings& settings, const std::string& device) {
-  std::vector<ListedBenchmark> out;
-  for (const fs::path& program : programs) {
-    const Command command{
-        .arguments = {program.string(),
-                      std::string("--suite=") + (settings.full ? "full" : "quick"),
-                      "--device=" + device, "--list"},
-        .environment = child_environment(settings),
-        .timeout_s = 60,
-        .keep_output = true};
-    const Outcome outcome = run_process(command);
-    if (outcome.interrupted) throw BadInput("interrupted before anything was measured");
-    if (!outcome.clean()) {
-      throw BadInput(fmt::format("{} --list: {}", program.filename().string(),
-                                 outcome.words(command.timeout_s)));
-    }
-    const auto listed = parse_list(outcome.output, program);
-    out.insert(out.end(), listed.begin(), listed.end());
-  }
-  return out;
-}
-
 std::vector<std::string> names_of(const std::vector<fs::path>& programs) {
   std::vector<std::string> out;
   for (const fs::path& program : programs) out.push_back(program.filename().string());
   return out;
-}
-
-/// An error where the GPU was asked for, else a line.
-void leave_gpu_out(const RunSettings& settings, const std::string& words) {
-  if (settings.device == "gpu") throw BadInput("--device gpu: " + words);
-  say("GPU left out: {}\n", words);
-}
-
-/// Whether CUDA has a GPU that one of the programs can use.
-bool programs_have_gpu(const std::vector<fs::path>& programs, const RunSettings& settings) {
-  const auto listed = list_all(programs, settings, "gpu");
-  return std::any_of(listed.begin(), listed.end(), [](const ListedBenchmark& entry) {
-    return entry.device == "gpu" && entry.needs_missing.empty();
-  });
-}
-
-/// cpu, gpu or all as the programs shall take it, and settings.gpu as the GPU's index: all without
-/// a GPU is cpu, and said. Without NVML, which a container may lack, CUDA picks the GPU.
-std::string usable_device(RunSettings& settings, const machine::Machine& machine,
-                          const std::vector<fs::path>& programs) {
-  if (settings.device == "cpu") return "cpu";
-  const json gpu = machine.facts.value("gpu", json::object());
-  std::string words = "no GPU";
-  if (gpu.value("status", "none") == "ok") {
-    const GpuChoice choice = choose_gpu(gpu.at("devices"), machine::gpu_uuids(), settings.gpu,
-                                        std::getenv("CUDA_VISIBLE_DEVICES"));
-    if (choice.fault.empty()) {
-      for (const std::string& note : choice.notes) say("{}\n", note);
-      settings.gpu = choice.gpu;
-      return settings.device;
-    }
-    if (!settings.gpu.empty()) throw BadInput(choice.fault);
-    words = choice.fault;
-  } else if (const json reason = gpu.value("reason", json()); reason.is_string()) {
-    words = reason.get<std::string>();
-  }
-  if (gpu.value("status", "none") == "unusable" && programs_have_gpu(programs, settings)) {
-    // Not kept in run.json, which may be sent to others: NVML would have told the index.
-    if (settings.gpu.starts_with("GPU-")) {
-      throw BadInput(fmt::format("--gpu {}: {}: give the GPU's index", settings.gpu, words));
-    }
-    say("{}: the GPU is measured without power, throttle reasons and trace\n", words);
-    return settings.device;
-  }
-  leave_gpu_out(settings, words);
-  return "cpu";
 }
 
 /// Whose figures a run of these devices (cpu, gpu or all) shows.
@@ -150,6 +79,47 @@ void check_machine(const RunFolder& folder, const machine::Machine& machine) {
   if (!difference.empty()) throw BadInput(fmt::format("{}: {}", file.string(), difference));
 }
 
+/// Those asked for, or of a run that goes on, which has to be asked for the same programs, its own.
+RunSettings settings_of(const RunOptions& options, const RunFolder* begun) {
+  RunSettings settings = begun ? begun->settings() : options.settings;
+  if (!begun) settings.own = names_of(options.own);
+  if (settings.own != names_of(options.own)) {
+    const std::string began = settings.own.empty() ? "without --bench" : "with --bench ";
+    throw BadInput(fmt::format("--resume {}: began {}{}: go on the same way",
+                               options.resume.string(), began,
+                               fmt::join(settings.own, " --bench ")));
+  }
+  return settings;
+}
+
+/// For machine.json: with what is advertised, and how busy the machine is now. The load average
+/// still has what built these programs.
+std::string facts_of(const machine::Machine& machine) {
+  json facts = machine.facts;
+  add_advertised(facts);
+  if (const double busy = machine::busy_share_now(); !std::isnan(busy)) {
+    facts["state"]["busy_share"] = busy;
+  }
+  return facts.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string summary_of(const Analysis& analysis, const RunFolder& folder) {
+  std::string text = fmt::format("{}\n{}", ceilings_summary(analysis.ceilings.rows),
+                                 kernels_summary(analysis.points));
+  for (const std::string& further :
+       {counters_summary(analysis.counted), prediction_summary(predictions(analysis.points)),
+        samples_summary(analysis.data.benchmarks, further_rounds_s(folder.settings().full)),
+        skips_summary(folder.skipped)}) {
+    if (!further.empty()) text += fmt::format("\n{}", further);
+  }
+  if (folder.failures().empty()) return text;
+  text += fmt::format("\n{} failed:\n", folder.failures().size());
+  for (const RunFailure& failure : folder.failures()) {
+    text += fmt::format("  {}: {}\n", failure.benchmark, failure.reason);
+  }
+  return text;
+}
+
 }  // namespace
 
 double process_timeout(bool full, double asked_s) { return (full ? 600 : 60) + 10 * asked_s; }
@@ -160,27 +130,15 @@ int run(const RunOptions& options) {
   if (!options.resume.empty() || options.settings.device != "cpu") gpus.emplace();
   const machine::Machine machine = machine::probe();
   const auto programs = find_programs(options.bin);
-  const bool fresh = options.resume.empty();
   std::optional<RunFolder> folder;
-  if (!fresh) {
+  if (!options.resume.empty()) {
     folder.emplace(RunFolder::resume(options.resume));
     check_machine(*folder, machine);
   }
-  RunSettings settings = fresh ? options.settings : folder->settings();
-  if (fresh) settings.own = names_of(options.own);
-  if (settings.own != names_of(options.own)) {
-    const std::string began = settings.own.empty() ? "without --bench" : "with --bench ";
-    throw BadInput(fmt::format("--resume {}: began {}{}: go on the same way",
-                               options.resume.string(), began,
-                               fmt::join(settings.own, " --bench ")));
-  }
+  RunSettings settings = settings_of(options, folder ? &*folder : nullptr);
   const std::string device = usable_device(settings, machine, programs);
   if (device == "cpu") gpus.reset();
-  std::vector<ListedBenchmark> listed = list_all(programs, settings, device);
-  const auto on_gpu = [](const ListedBenchmark& entry) { return entry.device == "gpu"; };
-  if (device != "cpu" && std::none_of(listed.begin(), listed.end(), on_gpu)) {
-    leave_gpu_out(settings, "these programs were built without nvcc, for CPUs only");
-  }
+  std::vector<ListedBenchmark> listed = list_programs(programs, settings, device);
   for (const fs::path& program : options.own) {
     const double timeout =
         options.timeout_s > 0 ? options.timeout_s : process_timeout(settings.full, 0);
@@ -193,16 +151,9 @@ int run(const RunOptions& options) {
                                plan.skipped.empty() ? "" : ": " + plan.skipped.front().reason));
   }
   const CeilingContext context = context_of(machine, settings.gpu);
-  if (fresh) {
-    json facts = machine.facts;
-    add_advertised(facts);
-    // The load average still has what built these programs.
-    if (const double busy = machine::busy_share_now(); !std::isnan(busy)) {
-      facts["state"]["busy_share"] = busy;
-    }
+  if (!folder) {
     folder.emplace(
-        RunFolder::create(options.out, context.machine_of(device), settings,
-                          facts.dump(1, ' ', false, json::error_handler_t::replace) + "\n"));
+        RunFolder::create(options.out, context.machine_of(device), settings, facts_of(machine)));
   }
   if (std::find(folder->builds.begin(), folder->builds.end(), options.build) ==
       folder->builds.end()) {
@@ -224,23 +175,7 @@ int run(const RunOptions& options) {
   const Analysis analysis = analyze_folder(folder->path(), context);
   write_tables(analysis, folder->path(), context);
   std::string text =
-      fmt::format("{}\n\n{}\n{}", heading(context, device),
-                  ceilings_summary(analysis.ceilings.rows), kernels_summary(analysis.points));
-  const std::string counted = counters_summary(analysis.counted);
-  if (!counted.empty()) text += fmt::format("\n{}", counted);
-  const std::string steps = prediction_summary(predictions(analysis.points));
-  if (!steps.empty()) text += fmt::format("\n{}", steps);
-  const std::string wanting =
-      samples_summary(analysis.data.benchmarks, further_rounds_s(settings.full));
-  if (!wanting.empty()) text += fmt::format("\n{}", wanting);
-  const std::string skips = skips_summary(folder->skipped);
-  if (!skips.empty()) text += fmt::format("\n{}", skips);
-  if (failed) {
-    text += fmt::format("\n{} failed:\n", folder->failures().size());
-    for (const RunFailure& failure : folder->failures()) {
-      text += fmt::format("  {}: {}\n", failure.benchmark, failure.reason);
-    }
-  }
+      fmt::format("{}\n\n{}", heading(context, device), summary_of(analysis, *folder));
   const auto silent =
       complete ? devices_without_rows(plan, analysis.data.benchmarks) : std::vector<std::string>();
   for (const std::string& name : silent) {

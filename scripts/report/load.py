@@ -215,7 +215,7 @@ def ceilings(path):
 
 
 def is_roof(condition):
-    """As in roofline/ceilings/ceilings.hpp: not on zeros, of a rested chip, or after seconds of load."""
+    """As in roofline/ceilings/ceiling.hpp: not on zeros, of a rested chip, or after seconds of load."""
     return not {"zeros", "burst", "sustained"} & set(condition.split("+"))
 
 

@@ -343,7 +343,8 @@ TEST(Compare, TheCommittedRunsAreReadAndRaiseNoAlarm) {
     return std::string();
   };
   const auto packed = results / "2026-11-21T130722Z";
-  EXPECT_EQ(said(packed), (packed / "bench.tar.xz").string() + ": its samples are packed: tar -C " +
+  EXPECT_EQ(said(packed), (packed / "bench.tar.xz").string() +
+                              ": its samples are packed: unpack them first: tar -C " +
                               packed.string() + " -xf " + (packed / "bench.tar.xz").string());
   EXPECT_NE(said(results).find("bench.tar.xz: its samples are packed"), std::string::npos);
 
