@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "roofline/base/dtype_names.hpp"
 #include "roofline/base/error.hpp"
+#include "roofline/base/process.hpp"
 #include "roofline/ceilings/ceilings.hpp"
 #include "roofline/ceilings/ceilings_csv.hpp"
 #include "roofline/ceilings/roofs.hpp"
@@ -16,6 +18,7 @@
 #include "roofline/overlay/overlay.hpp"
 #include "roofline/overlay/prediction.hpp"
 #include "roofline/overlay/roofline_csv.hpp"
+#include "roofline/report/report.hpp"
 #include "roofline/report/summary.hpp"
 #include "roofline/results/bench_json.hpp"
 #include "roofline/results/quiet.hpp"
@@ -25,7 +28,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> bench;
-  std::string ceilings, chip, out, prediction;
+  std::string ceilings, chip, out, prediction, draw;
   RowDefaults defaults;
 };
 
@@ -74,6 +77,27 @@ void judge_samples(BenchData& data) {
   set_disturbed_apart(data.benchmarks, issue);
 }
 
+/// A folder that `roofline report` knows. Refuses one that holds anything: it may be a run's.
+void write_folder(const std::filesystem::path& folder, const Options& options,
+                  const CsvTable& table, const CsvTable* predicted) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::exists(folder, error) && !fs::is_empty(folder, error))
+    throw BadInput(fmt::format("--draw {}: is there already: name a new folder", folder.string()));
+  fs::create_directories(folder, error);
+  if (!error) fs::copy_file(options.ceilings, folder / "ceilings.csv", error);
+  if (error) throw BadInput(fmt::format("--draw {}: {}", folder.string(), error.message()));
+  table.write(folder / "roofline.csv");
+  if (predicted) predicted->write(folder / "prediction.csv");
+}
+
+void draw_folder(const std::filesystem::path& folder) {
+  const SignalGuard guard;
+  const Drawn drawn = draw({folder});
+  for (const auto& file : drawn.files) fmt::print("{}\n", file.string());
+  for (const auto& note : drawn.notes) fmt::print(stderr, "{}\n", note);
+}
+
 int analyze(Options options) {
   if (auto& dtype = options.defaults.dtype; !dtype.empty()) {
     const auto canonical = canonical_dtype(dtype);
@@ -91,11 +115,14 @@ int analyze(Options options) {
   judge_samples(data);
   const auto points = overlay(data.benchmarks, ceilings);
   const CeilingContext context = context_of(data, ceilings, options.chip);
-  if (!options.out.empty()) {
-    roofline_table(points, counted_overlay(data.benchmarks, ceilings), context).write(options.out);
-  }
+  const CsvTable table =
+      roofline_table(points, counted_overlay(data.benchmarks, ceilings), context);
+  if (!options.out.empty()) table.write(options.out);
   const auto predicted = predictions(points);
-  if (!options.prediction.empty()) prediction_table(predicted, context).write(options.prediction);
+  const CsvTable steps = prediction_table(predicted, context);
+  if (!options.prediction.empty()) steps.write(options.prediction);
+  if (!options.draw.empty())
+    write_folder(options.draw, options, table, predicted.empty() ? nullptr : &steps);
   if (ceilings.empty()) {
     fmt::print(stderr, "roofline: {}: the points have no roof\n",
                options.ceilings.empty() ? "no --ceilings and no --chip"
@@ -107,6 +134,7 @@ int analyze(Options options) {
   fmt::print(stderr, "{}", skips_summary(data.skipped));
   fmt::print("{}", kernels_summary(points));
   if (!predicted.empty()) fmt::print("\n{}", prediction_summary(predicted));
+  if (!options.draw.empty()) draw_folder(options.draw);
   return 0;
 }
 
@@ -126,6 +154,10 @@ void add_analyze(CLI::App& app, int& exit_code) {
   command->add_option("--out", options->out, "Where roofline.csv is written");
   command->add_option("--prediction", options->prediction,
                       "Where prediction.csv is written: programs with parts, such as decode steps");
+  command
+      ->add_option("--draw", options->draw,
+                   "New folder for page and pictures, with roofline.csv and the ceilings")
+      ->needs(ceilings);
   command->add_option("--device", options->defaults.device, "Of rows that do not tell: cpu or gpu")
       ->check(CLI::IsMember({"cpu", "gpu"}));
   command->add_option("--dtype", options->defaults.dtype, "Of rows that do not tell: f32, bf16 …");

@@ -114,6 +114,19 @@ bad "^roofline: wrong.csv: no column 'measured'" --bench bench.json --ceilings w
 sed '3s/^[^,]*,/another-box,/' ceilings.csv >wrong.csv
 bad "^roofline: wrong.csv:3: column 'machine': 'another-box', but '.*' above: one machine at a time" \
   --bench bench.json --ceilings wrong.csv
+bad '^roofline: --draw requires --ceilings' --bench bench.json --draw drawn
+bad '^roofline: --draw \.: is there already: name a new folder' \
+  --bench bench.json --ceilings ceilings.csv --draw .
+bad '^roofline: --draw bench.json/x: Not a directory' \
+  --bench bench.json --ceilings ceilings.csv --draw bench.json/x
+"$roofline" analyze --bench bench.json --ceilings ceilings.csv --draw drawn/here >out 2>err &&
+  cmp drawn/here/roofline.csv roofline.csv && cmp drawn/here/ceilings.csv ceilings.csv &&
+  [ ! -e drawn/here/prediction.csv ] &&
+  { [ -s drawn/here/report.html ] || grep -q 'report.html' err; } || {
+  echo '--draw:'
+  cat err
+  failed=1
+}
 echo '{"benchmarks": []}' >none.json
 bad "^roofline: none.json: 'benchmarks' is empty" --bench none.json
 bad '^roofline: ./bench.json: given twice' --bench bench.json ./bench.json
