@@ -18,6 +18,7 @@
 #include "roofline/overlay/analysis.hpp"
 #include "roofline/report/summary.hpp"
 #include "roofline/report/text_report.hpp"
+#include "roofline/results/unpacked.hpp"
 
 namespace roofline::cli {
 namespace {
@@ -28,14 +29,13 @@ struct Options {
   bool text = false;
 };
 
-/// How many benchmarks want samples, from the samples themselves where they lie unpacked, or why
-/// that cannot be told.
+/// How many benchmarks want samples, from the samples themselves, or why that cannot be told.
 std::string samples_line(const std::filesystem::path& folder) try {
   const std::filesystem::path facts = folder / "machine.json";
-  if (!std::filesystem::is_directory(folder / "bench") || !std::filesystem::exists(facts))
-    return {};
+  if (!has_samples(folder) || !std::filesystem::exists(facts)) return {};
   const check::Facts known(parse_json(read_text(facts), facts.string()), facts.string());
-  const Analysis analysis = analyze_folder(folder, context_of(check::machine_of(known)));
+  const Unpacked samples(folder);
+  const Analysis analysis = analyze_folder(samples.path(), context_of(check::machine_of(known)));
   const std::string wanting = wanting_samples(analysis.data.benchmarks);
   return wanting.empty() ? wanting : fmt::format("\n{}\n", wanting);
 } catch (const BadInput& fault) {

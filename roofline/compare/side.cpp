@@ -14,6 +14,7 @@
 #include "roofline/check/facts.hpp"
 #include "roofline/overlay/analysis.hpp"
 #include "roofline/results/run_folder.hpp"
+#include "roofline/results/unpacked.hpp"
 
 namespace roofline::compare {
 namespace {
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 
 bool is_results_folder(const fs::path& folder) {
   std::error_code error;
-  return fs::is_directory(folder / "bench", error) && fs::exists(folder / "machine.json", error);
+  return has_samples(folder) && fs::exists(folder / "machine.json", error);
 }
 
 double first_quartile(std::vector<double> times) {
@@ -84,12 +85,13 @@ Run read_run(const fs::path& folder) {
   out.folder = folder.string();
   const fs::path file = folder / "machine.json";
   out.machine = parse_json(read_text(file), file.string());
+  const Unpacked samples(folder);
   const Analysis analysis =
-      analyze_folder(folder, context_of(check::machine_of({out.machine, file.string()})));
+      analyze_folder(samples.path(), context_of(check::machine_of({out.machine, file.string()})));
   if (analysis.data.benchmarks.empty()) {
     throw BadInput(fmt::format("{}: bench/*.json has no benchmarks", folder.string()));
   }
-  const fs::path first = bench_files(folder).front();
+  const fs::path first = bench_files(samples.path()).front();
   out.context = parse_json(read_text(first), first.string()).value("context", json::object());
   for (const Ceiling& ceiling : analysis.ceilings.rows) {
     if (hidden(analysis.ceilings.rows, ceiling) || ceiling.condition.starts_with("zeros")) continue;
@@ -112,11 +114,9 @@ std::vector<Run> read_side(const fs::path& folder) {
   if (!fs::is_directory(folder)) {
     throw BadInput(fmt::format("{}: no such results folder", folder.string()));
   }
-  refuse_packed(folder);
   if (is_results_folder(folder)) return {read_run(folder)};
   std::vector<fs::path> folders;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    refuse_packed(entry.path());  // left aside, it would be missed without a word
     if (is_results_folder(entry.path())) folders.push_back(entry.path());
   }
   if (folders.empty()) {

@@ -62,7 +62,11 @@ void check_samples(const fs::path& folder, std::size_t groups_measured) {
   std::error_code none;
   const fs::path bench = folder / "bench";
   if (fs::is_directory(bench, none) && !bench_files(folder).empty()) return;
-  refuse_packed(folder);
+  const fs::path packed = folder / "bench.tar.xz";
+  if (fs::exists(packed, none)) {
+    throw BadInput(fmt::format("{0}: its samples are packed: unpack them first: tar -C {1} -xf {0}",
+                               packed.string(), folder.string()));
+  }
   if (groups_measured > 0) {
     throw BadInput(
         fmt::format("{}: the samples of {} groups are gone", bench.string(), groups_measured));
@@ -70,15 +74,6 @@ void check_samples(const fs::path& folder, std::size_t groups_measured) {
 }
 
 }  // namespace
-
-void refuse_packed(const fs::path& folder) {
-  std::error_code none;
-  const fs::path packed = folder / "bench.tar.xz", bench = folder / "bench";
-  if (!fs::exists(packed, none)) return;
-  if (fs::is_directory(bench, none) && !fs::is_empty(bench, none)) return;
-  throw BadInput(fmt::format("{0}: its samples are packed: unpack them first: tar -C {1} -xf {0}",
-                             packed.string(), folder.string()));
-}
 
 RunFolder::RunFolder(fs::path path, RunSettings settings)
     : path_(std::move(path)), settings_(std::move(settings)) {}

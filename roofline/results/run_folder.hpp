@@ -77,10 +77,6 @@ class RunFolder {
   int lock_ = -1;
 };
 
-/// Throws BadInput, with the command that unpacks them, if the folder has its samples only as
-/// bench.tar.xz, as committed runs do.
-void refuse_packed(const std::filesystem::path& folder);
-
 /// bench/*.json of a results folder, sorted by name. Throws BadInput if it is not such a folder.
 std::vector<std::filesystem::path> bench_files(const std::filesystem::path& folder);
 

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "roofline/base/error.hpp"
+#include "roofline/base/write_atomically.hpp"
 #include "roofline/compare/compare.hpp"
 
 namespace roofline::compare {
@@ -343,10 +344,16 @@ TEST(Compare, TheCommittedRunsAreReadAndRaiseNoAlarm) {
     return std::string();
   };
   const auto packed = results / "2026-11-21T130722Z";
-  EXPECT_EQ(said(packed), (packed / "bench.tar.xz").string() +
-                              ": its samples are packed: unpack them first: tar -C " +
-                              packed.string() + " -xf " + (packed / "bench.tar.xz").string());
-  EXPECT_NE(said(results).find("bench.tar.xz: its samples are packed"), std::string::npos);
+  EXPECT_GT(read_side(packed).at(0).benchmarks.size(), 100u);
+  EXPECT_FALSE(exists(packed / "bench"));
+  const auto damaged = std::filesystem::path(testing::TempDir()) / "compare_damaged";
+  create_directories(damaged);
+  write_atomically(damaged / "machine.json", "{}");
+  write_atomically(damaged / "bench.tar.xz", "no archive");
+  EXPECT_TRUE(said(damaged).starts_with((damaged / "bench.tar.xz").string() +
+                                        ": cannot be unpacked: tar: exit code "))
+      << said(damaged);
+  std::filesystem::remove_all(damaged);
 
   const std::filesystem::path unpacked =
       std::filesystem::path(testing::TempDir()) / "compare_committed_runs";
