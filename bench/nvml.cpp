@@ -6,6 +6,7 @@
 namespace bench {
 namespace {
 
+using roofline::machine::number;
 using roofline::machine::Nvml;
 
 constexpr double kKeepSeconds = 60, kPowerSeconds = 1;
@@ -105,9 +106,6 @@ GpuState NvmlSampler::look() const {
     s.throttle = *bits;
   }
   s.power_w = instant_power_w();
-  const auto number = [](std::optional<unsigned> value, double factor) {
-    return value ? factor * *value : std::nan("");
-  };
   s.sm_clock_hz = number(nvml_.get("nvmlDeviceGetClockInfo", device_, Nvml::kClockSm), 1e6);
   s.memory_clock_hz = number(nvml_.get("nvmlDeviceGetClockInfo", device_, Nvml::kClockMemory), 1e6);
   s.last_second_w = number(nvml_.get<unsigned>("nvmlDeviceGetPowerUsage", device_), 1e-3);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -193,9 +192,6 @@ std::vector<GpuMoment> GpuWatch::look() const {
   std::vector<GpuMoment> out;
   if (!driver_) return out;
   const Nvml& nvml = driver_->nvml;
-  const auto number = [](const std::optional<unsigned>& value, double factor) {
-    return value ? factor * *value : std::nan("");
-  };
   for (const auto& [index, device] : driver_->devices) {
     GpuMoment now{.index = index};
     const auto reasons =

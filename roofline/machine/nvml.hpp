@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -55,5 +56,10 @@ class Nvml {
   void* handle_;
   bool started_ = false;
 };
+
+/// In base units, as NVML's counts times `factor`; NaN where it does not tell.
+inline double number(std::optional<unsigned> value, double factor) {
+  return value ? factor * *value : std::numeric_limits<double>::quiet_NaN();
+}
 
 }  // namespace roofline::machine

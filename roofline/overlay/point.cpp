@@ -16,9 +16,13 @@ bool is_beyond(const Point& point, double seconds, double uncertainty) {
          point.time_s * (1 + kLargestUncertainty) < seconds;
 }
 
+bool is_refused(std::string_view verdict) {
+  return verdict == "above-roof" || verdict == "impossible";
+}
+
 std::string overlap_words(const Point& point) {
   const bool known = point.t_lower_s > 0 && point.t_all_s > point.t_lower_s;
-  if (!known || point.verdict == "above-roof" || point.verdict == "impossible") return "-";
+  if (!known || is_refused(point.verdict)) return "-";
   const Placement at = place(point.time_s, point.t_lower_s, point.t_all_s, kClockUncertainty);
   if (at.place == Place::kLost) return "lost " + percent(at.lost_s / point.time_s);
   return percent(at.overlap.value_or(1));

@@ -22,7 +22,7 @@ void judge(Predicted& row) {
   }
   const double t = row.point->time_s;
   const std::string& verdict = row.point->verdict;
-  const bool refused = verdict == "above-roof" || verdict == "impossible";
+  const bool refused = is_refused(verdict);
   const Place at = place(t, row.t_lower_s, row.t_upper_s, kClockUncertainty).place;
   row.verdict = refused && t < row.t_lower_s                         ? "impossible"
                 : at == Place::kExplained                            ? "explained"

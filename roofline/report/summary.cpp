@@ -13,11 +13,6 @@
 namespace roofline {
 namespace {
 
-/// A time that the model says cannot be: not to be believed, whatever is wrong.
-bool refused(const Point& point) {
-  return point.verdict == "above-roof" || point.verdict == "impossible";
-}
-
 /// Counted over modelled work that are taken for the same.
 constexpr double kBytesAgree = 0.03, kFlopsAgree = 0.01;
 
@@ -84,13 +79,13 @@ std::string kernels_summary(const std::vector<Point>& points) {
   std::size_t guessed = 0;  // held against the main memory for want of a working set
   const auto faster = [](const Point& a, const Point& b) {
     const auto key = [](const Point& p) {
-      return std::make_tuple(refused(p), !p.benchmark->library.empty(), p.time_s);
+      return std::make_tuple(is_refused(p.verdict), !p.benchmark->library.empty(), p.time_s);
     };
     return key(a) < key(b);
   };
   for (const Point& point : points) {
     const Benchmark& row = *point.benchmark;
-    if (refused(point)) ++faults[point.verdict];
+    if (is_refused(point.verdict)) ++faults[point.verdict];
     if (point.verdict == "no-roof") {
       ++faults["no-roof" + (point.missing.empty() ? "" : fmt::format(" ({})", point.missing))];
     }
@@ -119,16 +114,16 @@ std::string kernels_summary(const std::vector<Point>& points) {
     if (!row.shape.empty()) name += "/" + row.shape;
     if (!row.temperature.empty()) name += "/" + row.temperature;
     name += row.device == "gpu" ? "/gpu" : fmt::format("/{}T", row.threads);
-    rows.push_back({printable(name), row.variant.empty() ? "-" : printable(row.variant),
-                    with_prefix(point.time_s, "s") + (not_quiet ? "*" : ""),
-                    with_prefix(point.achieved_flops_per_s, rate_unit("compute", row.dtype)),
-                    with_prefix(row.bytes / point.time_s, "B/s"),
-                    point.bound_by.empty() ? "-" : point.bound_by,
-                    refused(point) ? point.verdict : percent(point.t_lower_s / point.time_s),
-                    overlap_words(point),
-                    std::isnan(point.peer_ratio)
-                        ? "-"
-                        : fmt::format("{:.2f}x {}", point.peer_ratio, point.peer)});
+    rows.push_back(
+        {printable(name), row.variant.empty() ? "-" : printable(row.variant),
+         with_prefix(point.time_s, "s") + (not_quiet ? "*" : ""),
+         with_prefix(point.achieved_flops_per_s, rate_unit("compute", row.dtype)),
+         with_prefix(row.bytes / point.time_s, "B/s"),
+         point.bound_by.empty() ? "-" : point.bound_by,
+         is_refused(point.verdict) ? point.verdict : percent(point.t_lower_s / point.time_s),
+         overlap_words(point),
+         std::isnan(point.peer_ratio) ? "-"
+                                      : fmt::format("{:.2f}x {}", point.peer_ratio, point.peer)});
   }
   std::string out = aligned(rows, 2) + stars_line(disturbed);
   for (const auto& [verdict, count] : faults) {
