@@ -37,6 +37,8 @@
 #define IF_neon_bf16 IF_ARM
 #define IF_openblas KEEP
 #define IF_blis KEEP
+#define IF_aocl_blas IF_X86
+#define IF_aocl_dlp IF_X86
 #define IF_onednn KEEP
 #define IF_mkl KEEP
 
@@ -128,6 +130,10 @@ std::string missing(Need need) {
       return peers::missing_openblas();
     case Need::blis:
       return peers::missing_blis();
+    case Need::aocl_blas:
+      return peers::missing_aocl_blas();
+    case Need::aocl_dlp:
+      return peers::missing_aocl_dlp();
     case Need::onednn:
       return peers::missing_onednn();
     case Need::mkl:

@@ -25,6 +25,8 @@ enum class Need {
   neon_bf16,
   openblas,
   blis,
+  aocl_blas,
+  aocl_dlp,
   onednn,
   mkl,
   sm80,

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "kernels/peers/aocl.hpp"
 #include "kernels/peers/library.hpp"
 
 namespace kernels::peers {
@@ -83,6 +84,38 @@ Blas load_openblas() {
   return found;
 }
 
+/// What BLIS and AOCL-BLAS, which is made of it, tell of themselves.
+struct BlisFacts {
+  std::string version, arch;
+};
+
+/// `SetThreads` keeps the library's own function, which takes a dim_t: 64 bits on a 64-bit machine.
+template <void (*&SetThreads)(std::int64_t)>
+BlisFacts take_blis(const Library& library, Blas& blas) {
+  take_cblas(library, blas);
+  library.require(SetThreads, "bli_thread_set_num_threads");
+  blas.set_threads = [](int threads) { SetThreads(threads); };
+  const char* (*version)() = nullptr;
+  std::int64_t (*int_bits)() = nullptr;
+  int (*arch)() = nullptr;
+  const char* (*arch_name)(int) = nullptr;
+  std::int64_t (*threading)() = nullptr;
+  int (*init)() = nullptr;
+  library.require(init, "bli_init");
+  library.require(version, "bli_info_get_version_str");
+  library.require(int_bits, "bli_info_get_blas_int_type_size");
+  library.require(arch, "bli_arch_query_id");
+  library.require(arch_name, "bli_arch_string");
+  library.require(threading, "bli_info_get_enable_threading");
+  if (int_bits() != 32) throw Unusable("is built for 64-bit integers; the 32-bit build is needed");
+  init();  // asked for its architecture before, it aborts if BLIS_ARCH_TYPE is set
+  blas.threaded = threading() != 0;
+  return {version(), arch_name(arch())};
+}
+
+void (*g_blis_set_threads)(std::int64_t) = nullptr;
+void (*g_aocl_set_threads)(std::int64_t) = nullptr;
+
 Blas load_blis() {
   const Search search = {
       .name = "BLIS",
@@ -91,33 +124,29 @@ Blas load_blis() {
       .names = {"libblis.so.4", "libblis.so.5", "libblis.so"},
       .paths = {"/usr/lib/*/blis-pthread/libblis.so.*", "/usr/lib/*/blis-openmp/libblis.so.*"},
       .wheels = {}};
-  static void (*set_threads)(std::int64_t) = nullptr;  // dim_t, 64 bits on a 64-bit machine
   Blas found;
   found.missing = load(search, [&](const Library& library) {
     Blas blas;
-    take_cblas(library, blas);
-    library.require(set_threads, "bli_thread_set_num_threads");
-    blas.set_threads = [](int threads) { set_threads(threads); };
-    const char* (*version)() = nullptr;
-    std::int64_t (*int_bits)() = nullptr;
-    int (*arch)() = nullptr;
-    const char* (*arch_name)(int) = nullptr;
-    std::int64_t (*threading)() = nullptr;
-    int (*init)() = nullptr;
-    library.require(init, "bli_init");
-    library.require(version, "bli_info_get_version_str");
-    library.require(int_bits, "bli_info_get_blas_int_type_size");
-    library.require(arch, "bli_arch_query_id");
-    library.require(arch_name, "bli_arch_string");
-    library.require(threading, "bli_info_get_enable_threading");
-    if (int_bits() != 32)
-      throw Unusable("is built for 64-bit integers; the 32-bit build is needed");
-    init();  // asked for its architecture before, it aborts if BLIS_ARCH_TYPE is set
-    blas.threaded = threading() != 0;
-    blas.label = label("BLIS " + std::string(version()), "arch " + std::string(arch_name(arch())) +
-                                                             chosen_by("BLIS_ARCH_TYPE") +
-                                                             (blas.threaded ? "" : ", serial"));
-    blas.tuned = setting("BLIS_ARCH_TYPE", better_blis_arch(arch_name(arch()), cpu_features()));
+    const auto [version, arch] = take_blis<g_blis_set_threads>(library, blas);
+    blas.label = label("BLIS " + version, "arch " + arch + chosen_by("BLIS_ARCH_TYPE") +
+                                              (blas.threaded ? "" : ", serial"));
+    blas.tuned = setting("BLIS_ARCH_TYPE", better_blis_arch(arch, cpu_features()));
+    found = std::move(blas);
+  });
+  return found;
+}
+
+Blas load_aocl_blas() {
+  Blas found;
+  found.missing = load(aocl_blas_search(), [&](const Library& library) {
+    int (*of_aocl)() = nullptr;
+    library.require(of_aocl, "bli_aocl_enable_instruction_query");
+    Blas blas;
+    const auto [version, arch] = take_blis<g_aocl_set_threads>(library, blas);
+    blas.label = label("AOCL-BLAS " + aocl_version(version),
+                       "arch " + arch + chosen_by("BLIS_ARCH_TYPE") +
+                           chosen_by("AOCL_ENABLE_INSTRUCTIONS") +
+                           (blas.threaded ? "" : ", serial"));
     found = std::move(blas);
   });
   return found;
@@ -208,6 +237,11 @@ const Blas& openblas() {
 
 const Blas& blis() {
   static const Blas blas = load_blis();
+  return blas;
+}
+
+const Blas& aocl_blas() {
+  static const Blas blas = load_aocl_blas();
   return blas;
 }
 

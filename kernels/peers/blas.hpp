@@ -1,4 +1,4 @@
-// Libraries with the CBLAS interface and 32-bit integers: OpenBLAS, BLIS, MKL.
+// Libraries with the CBLAS interface and 32-bit integers: OpenBLAS, BLIS, AOCL-BLAS, MKL.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +52,7 @@ std::string better_blis_arch(const std::string& arch, const CpuFeatures& feature
 /// Each is loaded on first use.
 const Blas& openblas();
 const Blas& blis();
+const Blas& aocl_blas();
 const Blas& mkl();
 
 }  // namespace kernels::peers

@@ -9,6 +9,8 @@ namespace kernels::peers {
 /// Empty if the library can be loaded here, else why not, in words.
 std::string missing_openblas();
 std::string missing_blis();
+std::string missing_aocl_blas();
+std::string missing_aocl_dlp();
 std::string missing_onednn();
 std::string missing_mkl();
 

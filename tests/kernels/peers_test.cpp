@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "kernels/op.hpp"
+#include "kernels/peers/aocl.hpp"
 #include "kernels/peers/blas.hpp"
 #include "kernels/peers/library.hpp"
 #include "kernels/peers/onednn.hpp"
@@ -99,6 +100,8 @@ TEST(Peers, AreThereOrSayWhyNot) {
   };
   holds("OpenBLAS", openblas().missing, openblas().label);
   holds("BLIS", blis().missing, blis().label);
+  holds("AOCL-BLAS", aocl_blas().missing, aocl_blas().label);
+  holds("AOCL-DLP", aocl_dlp().missing, aocl_dlp().label);
   holds("MKL", mkl().missing, mkl().label);
   holds("oneDNN", onednn().missing, onednn().label);
 }
@@ -155,6 +158,12 @@ TEST(OneDnn, IsDeclaredAsInItsHeader) {
 #endif
 }
 #endif
+
+TEST(AoclVersion, IsTheNumberInItsText) {
+  EXPECT_EQ(aocl_version("AOCL-BLAS 5.2.2 Build 20260320"), "5.2.2");
+  EXPECT_EQ(aocl_version("5.1"), "5.1");
+  EXPECT_EQ(aocl_version("unknown"), "unknown");
+}
 
 TEST(BetterCore, IsWhatTheLibraryDoesNotSeeByItself) {
   const CpuFeatures old{}, avx2{.avx2 = true}, avx512{.avx2 = true, .avx512 = true},
