@@ -1,6 +1,7 @@
 #include "kernels/peers/aocl.hpp"
 
 #include <cstdlib>
+#include <optional>
 
 namespace kernels::peers {
 namespace {
@@ -16,6 +17,24 @@ void take(const Library& library, const std::string& types, AoclGemm<X, Y, Z>& g
   library.require(gemm.pack, ("aocl_reorder_" + types).c_str());
 }
 
+class Hidden {
+ public:
+  explicit Hidden(const char* variable) : variable_(variable) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr) value_ = value;
+    unsetenv(variable);
+  }
+  ~Hidden() {
+    if (value_) setenv(variable_, value_->c_str(), 1);
+  }
+  Hidden(const Hidden&) = delete;
+  Hidden& operator=(const Hidden&) = delete;
+
+ private:
+  const char* variable_;
+  std::optional<std::string> value_;
+};
+
 /// Version, threads and what it is part of.
 void take_itself(const Library& library, AoclDlp& dlp) {
   void (*version)(int*, int*, int*) = nullptr;
@@ -26,13 +45,14 @@ void take_itself(const Library& library, AoclDlp& dlp) {
     library.require(dlp.set_threads, "dlp_thread_set_num_threads_local");
     const bool told = std::getenv("AOCL_DLP_ENABLE_INSTRUCTIONS") != nullptr;
     dlp.label = "library=AOCL-DLP " + std::to_string(major) + "." + std::to_string(minor) + "." +
-                std::to_string(patch) + ";library_config=" +
-                (told ? "by AOCL_DLP_ENABLE_INSTRUCTIONS" : "by itself") + ";";
+                std::to_string(patch) +
+                ";library_config=" + (told ? "by AOCL_DLP_ENABLE_INSTRUCTIONS" : "by itself") + ";";
     return;
   }
   const char* (*blas_version)() = nullptr;
   library.require(blas_version, "bli_info_get_version_str");
   library.require(dlp.set_threads, "bli_thread_set_num_threads");
+  init_aocl_blas(library);
   dlp.label = "library=AOCL-DLP " + aocl_version(blas_version()) +
               ";library_config=aocl_gemm of AOCL-BLAS;";
 }
@@ -66,6 +86,16 @@ Search aocl_blas_search() {
           .names = {"libblis-mt.so.5", "libblis-mt.so"},
           .paths = {kBlasFolders[0], kBlasFolders[1]},
           .wheels = {}};
+}
+
+void init_aocl_blas(const Library& library) {
+  const Hidden hidden("BLIS_ARCH_TYPE");
+  void (*init)() = nullptr;
+  int (*arch)() = nullptr;
+  library.require(init, "bli_init");
+  library.require(arch, "bli_arch_query_id");
+  init();
+  arch();
 }
 
 std::string aocl_version(const std::string& text) {

@@ -1,5 +1,5 @@
-// AMD's libraries: where they are looked for, and AOCL-DLP's products (bf16, int8, fp32 with weights
-// packed before). AOCL-BLAS is in blas.hpp, with the other BLAS.
+// AMD's libraries: where they are looked for, and AOCL-DLP's products (bf16, int8, fp32 with
+// weights packed before). AOCL-BLAS is in blas.hpp, with the other BLAS.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace kernels::peers {
 
-/// Z = alpha X . Y + beta Z; order 'r': row major, transposed 'n': no, format of a matrix 'n': as it
-/// lies, 'r': as `pack` leaves it (Y alone; its kind is 'B'). AOCL-DLP's functions take `metadata`,
-/// null here; those of AOCL-BLAS, before it was a library of its own, do not all, and do not look at
-/// the place of an argument that they do not have.
+/// Z = alpha X . Y + beta Z; order 'r': row major, transposed 'n': no, format of a matrix 'n': as
+/// it lies, 'r': as `pack` leaves it (Y alone; its kind is 'B'). AOCL-DLP's functions take
+/// `metadata`, null here; those of AOCL-BLAS, before it was a library of its own, do not all, and
+/// do not look at the place of an argument that they do not have.
 template <class X, class Y, class Z>
 struct AoclGemm {
   void (*run)(char order, char transposed_x, char transposed_y, std::int64_t m, std::int64_t n,
@@ -41,6 +41,9 @@ struct AoclDlp {
 const AoclDlp& aocl_dlp();
 
 Search aocl_blas_search();
+/// Lets AOCL-BLAS look at the CPU with BLIS_ARCH_TYPE hidden, which is meant for BLIS: told of an
+/// architecture that it lacks, it would end the program. AOCL_ENABLE_INSTRUCTIONS is its own.
+void init_aocl_blas(const Library& library);
 /// "5.2.2" of "AOCL-BLAS 5.2.2 Build 20260320".
 std::string aocl_version(const std::string& text);
 

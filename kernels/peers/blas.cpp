@@ -141,12 +141,12 @@ Blas load_aocl_blas() {
   found.missing = load(aocl_blas_search(), [&](const Library& library) {
     int (*of_aocl)() = nullptr;
     library.require(of_aocl, "bli_aocl_enable_instruction_query");
+    init_aocl_blas(library);
     Blas blas;
     const auto [version, arch] = take_blis<g_aocl_set_threads>(library, blas);
-    blas.label = label("AOCL-BLAS " + aocl_version(version),
-                       "arch " + arch + chosen_by("BLIS_ARCH_TYPE") +
-                           chosen_by("AOCL_ENABLE_INSTRUCTIONS") +
-                           (blas.threaded ? "" : ", serial"));
+    blas.label = label(
+        "AOCL-BLAS " + aocl_version(version),
+        "arch " + arch + chosen_by("AOCL_ENABLE_INSTRUCTIONS") + (blas.threaded ? "" : ", serial"));
     found = std::move(blas);
   });
   return found;

@@ -34,6 +34,34 @@ C
 "${CC:-cc}" -shared -fPIC -o "$scratch/ilp64.so" "$scratch/ilp64.c"
 expect_refusal ROOFLINE_OPENBLAS "$scratch/ilp64.so" ' is built for 64-bit integers; the 32-bit build is needed'
 
+# BLIS_ARCH_TYPE is for BLIS: AOCL-BLAS, which ends the program at a type that it lacks, is not to see
+# it, and whoever comes after is.
+cat >"$scratch/aocl.c" <<'C'
+#include <stdint.h>
+#include <stdlib.h>
+#define STUB(name) int name(void) { return 0; }
+STUB(cblas_sgemm) STUB(cblas_dgemm) STUB(cblas_sgemv) STUB(cblas_dgemv) STUB(cblas_sdot)
+STUB(cblas_ddot) STUB(bli_thread_set_num_threads) STUB(bli_arch_query_id)
+STUB(bli_aocl_enable_instruction_query)
+int64_t bli_info_get_blas_int_type_size(void) { return 32; }
+int64_t bli_info_get_enable_threading(void) { return 1; }
+const char* bli_info_get_version_str(void) { return "AOCL-BLAS 9.8.7 Build 20260101"; }
+const char* bli_arch_string(int id) { return id == 0 ? getenv("BLIS_ARCH_TYPE") : "none"; }
+void bli_init(void) {
+  static int asked;
+  if (asked++ == 0 && getenv("BLIS_ARCH_TYPE") != NULL) abort();
+}
+C
+"${CC:-cc}" -shared -fPIC -o "$scratch/aocl.so" "$scratch/aocl.c"
+if [[ $(uname -m) == x86_64 ]]; then
+  BLIS_ARCH_TYPE=skx ROOFLINE_AOCL_BLAS=$scratch/aocl.so "$bin/bench_dot" --device=cpu --list \
+    >"$scratch/list.json"
+  if grep -q 'AOCL-BLAS not found' "$scratch/list.json"; then
+    echo 'AOCL-BLAS named, but not found' >&2
+    exit 1
+  fi
+fi
+
 # An AOCL-DLP of one product, whose packed weights are transposed; it counts what it is told.
 cat >"$scratch/dlp.c" <<'C'
 #include <stddef.h>
