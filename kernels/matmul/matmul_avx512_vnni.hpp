@@ -60,6 +60,21 @@ struct Int8Vnni : Int32SumsAvx512 {
     const std::int32_t offset = -128 * _mm512_reduce_add_epi32(sum);
     __builtin_memcpy(header + row * 4, &offset, sizeof offset);
   }
+  /// What pack_header() tells, of m rows of k values where they lie, one row's after the other.
+  static void heads(const X* x, std::int64_t m, std::int64_t k, Xp* heads) {
+    if constexpr (kSigned)
+      for (std::int64_t r = 0; r < m; ++r, x += k) {
+        V sum = zero();
+        std::int64_t i = 0;
+        for (; i + kChunk <= k; i += kChunk)
+          sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_loadu_si512(x + i));
+        X rest[kChunk] = {};
+        for (std::int64_t j = i; j < k; ++j) rest[j - i] = x[j];
+        sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_loadu_si512(rest));
+        const std::int32_t offset = -128 * _mm512_reduce_add_epi32(sum);
+        __builtin_memcpy(heads + r * 4, &offset, sizeof offset);
+      }
+  }
   static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {
     __m512i w[4];
     for (int i = 0; i < 4; ++i) w[i] = _mm512_castsi256_si512(half(y + i * ldy));

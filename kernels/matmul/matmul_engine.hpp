@@ -15,6 +15,7 @@
 //                              of kHeader elements
 //   pack_header(panel, r, x, chunks, apart)   where kHeader > 0: what first() is to tell of row r,
 //                              packed from x on in `chunks` chunks `apart` elements apart
+//   heads(x, m, k, out)        the same of m rows of k values where they lie, 32 bits a row
 // An engine may take a row of X as kParts rows in a panel, chunk by chunk one after the other, each
 // with sums of its own. Then it has
 //   open_row(panel, r, x, n)   what of n values of row r the head is to tell before they are packed
