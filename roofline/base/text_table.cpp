@@ -10,9 +10,9 @@ namespace roofline {
 
 std::string with_prefix(double value, std::string_view unit) {
   if (std::isnan(value)) return "-";
-  if (std::abs(value) >= 1e19) return fmt::format("{:.3g} {}", value, unit);  // no prefix is near
+  if (std::abs(value) >= 1e22) return fmt::format("{:.3g} {}", value, unit);  // no prefix is near
   constexpr std::pair<double, std::string_view> kPrefixes[] = {
-      {1e15, "P"}, {1e12, "T"}, {1e9, "G"},  {1e6, "M"},  {1e3, "k"},
+      {1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"},  {1e6, "M"},  {1e3, "k"},
       {1, ""},     {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}, {1e-12, "p"}};
   for (const auto& [scale, prefix] : kPrefixes) {
     // 0.9995: what rounds to 1000 of the smaller unit is shown in this one.

@@ -15,9 +15,10 @@ namespace roofline::check {
 struct Report {
   std::string machine, folder;
   std::vector<Resource> resources;
-  std::vector<Finding> findings;    ///< of all audits, the good ones too
-  std::vector<std::string> notes;   ///< what was left out and why
-  Grade verdict = Grade::kUnknown;  ///< the worst of all; a note does not count
+  std::vector<Finding> findings;           ///< of all audits, the good ones too
+  std::vector<std::string> notes;          ///< what was left out and why
+  Grade verdict = Grade::kUnknown;         ///< the worst of all; a note does not count
+  double price_per_hour = kUnknownNumber;  ///< dollars for the box, which only its user knows
 };
 
 /// Judges a box. A resource that is not PASS gets the findings that can hold it back as causes.

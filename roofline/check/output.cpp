@@ -50,15 +50,30 @@ std::string typical_of(const Resource& r) {
   return fmt::format("{} ({})", with_prefix(r.typical, unit_of(r.measured)), r.typical_runs);
 }
 
+/// FLOP, OP or bytes that a dollar buys: what is measured, times 3600 s, over dollars an hour. NaN
+/// of a latency, and without a price.
+double per_dollar(const Report& report, const Resource& r) {
+  if (r.measured.resource == "latency") return kUnknownNumber;
+  return r.measured.measured * 3600 / report.price_per_hour;
+}
+
+std::string per_dollar_of(const Report& report, const Resource& r) {
+  std::string unit = unit_of(r.measured);
+  return with_prefix(per_dollar(report, r), unit.substr(0, unit.find("/s")));
+}
+
 std::string resource_table(const Report& report) {
   std::vector<std::vector<std::string>> rows = {
       {"resource", "verdict", "advertised", "theory at clock", "measured [95 %]", "typical (runs)",
        "of adv.", "of theory", "of typical"}};
+  const bool priced = !std::isnan(report.price_per_hour);
+  if (priced) rows[0].push_back("a dollar buys");
   for (const Resource& r : report.resources) {
     const Ceiling& c = r.measured;
     rows.push_back({printable(name_of(c)), std::string(word(r.verdict)), advertised_of(r),
                     with_prefix(c.theory_at_clock, unit_of(c)), measured_of(r), typical_of(r),
                     percent(r.of_advertised), percent(r.of_theory), percent(r.of_typical)});
+    if (priced) rows.back().push_back(per_dollar_of(report, r));
   }
   return aligned(rows, 2);
 }
@@ -110,7 +125,7 @@ std::string sources_text(const Report& report) {
   return sources.empty() ? "" : fmt::format("advertised: {}\n", fmt::join(sources, "; "));
 }
 
-json of_resource(const Resource& r) {
+json of_resource(const Report& report, const Resource& r) {
   const Ceiling& c = r.measured;
   json gap = json::array();
   for (const Factor& factor : r.gap) {
@@ -139,6 +154,7 @@ json of_resource(const Resource& r) {
           {"of_advertised", known(r.of_advertised)},
           {"of_theory", known(r.of_theory)},
           {"of_typical", known(r.of_typical)},
+          {"per_dollar", known(per_dollar(report, r))},
           {"gap", gap},
           {"verdict", word(r.verdict)},
           {"causes", r.causes}};
@@ -147,9 +163,11 @@ json of_resource(const Resource& r) {
 }  // namespace
 
 std::string text_of(const Report& report) {
-  std::string out = fmt::format("machine  {}\nfolder   {}\nverdict  {}\n\n",
+  std::string out = fmt::format("machine  {}\nfolder   {}\nverdict  {}\n",
                                 printable(report.machine), report.folder, word(report.verdict));
-  out += resource_table(report);
+  if (!std::isnan(report.price_per_hour))
+    out += fmt::format("price    ${:.4g} an hour\n", report.price_per_hour);
+  out += "\n" + resource_table(report);
   for (const std::string& part :
        {causes_text(report), findings_text(report), sources_text(report) + unknown_text(report)}) {
     if (!part.empty()) out += "\n" + part;
@@ -159,10 +177,14 @@ std::string text_of(const Report& report) {
 }
 
 json json_of(const Report& report) {
-  json out = {{"machine", report.machine},       {"folder", report.folder},
-              {"verdict", word(report.verdict)}, {"resources", json::array()},
-              {"findings", json::array()},       {"notes", report.notes}};
-  for (const Resource& r : report.resources) out["resources"].push_back(of_resource(r));
+  json out = {{"machine", report.machine},
+              {"folder", report.folder},
+              {"verdict", word(report.verdict)},
+              {"price_per_hour", known(report.price_per_hour)},
+              {"resources", json::array()},
+              {"findings", json::array()},
+              {"notes", report.notes}};
+  for (const Resource& r : report.resources) out["resources"].push_back(of_resource(report, r));
   for (const Finding& f : report.findings) {
     out["findings"].push_back({{"device", f.device},
                                {"name", f.name},

@@ -14,6 +14,7 @@ namespace {
 
 struct Options {
   std::filesystem::path folder, results;
+  double price_per_hour = kUnknownNumber;
   bool json = false;
 };
 
@@ -28,10 +29,15 @@ void add_check(CLI::App& app, int& exit_code) {
   command->add_option("--results", options->results,
                       "Where other runs of the same machine are, for what is typical (default: "
                       "beside DIR)");
+  command
+      ->add_option("--price", options->price_per_hour,
+                   "Dollars an hour for the box: says how much FLOP and how many bytes one buys")
+      ->check(CLI::Range(1e-4, 1e6));
   command->add_flag("--json", options->json, "Print the verdict as JSON");
   command->footer("Exit code: 0 without a FAIL, 1 with one, 2 for bad input.");
   command->callback([options, &exit_code] {
-    const check::Report report = check::check_folder(options->folder, options->results);
+    check::Report report = check::check_folder(options->folder, options->results);
+    report.price_per_hour = options->price_per_hour;
     if (options->json) {
       fmt::print("{}\n", check::json_of(report).dump(2));
     } else {

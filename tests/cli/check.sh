@@ -56,6 +56,22 @@ assert [round(f["share"], 3) for f in peak["gap"]] == [0.864, 0.656, 0.950]
 assert next(r for r in report["resources"] if r["level"] == "L2")["advertised"] is None
 assert next(f for f in report["findings"] if f["name"] == "mig")["grade"] == "PASS"
 PY
+# 901 TFLOP/s x 3600 s / $2.5 = 1.297e18 FLOP; a latency has no price.
+judged priced 0 healthy --price 2.5
+grep -q '^price    \$2.5 an hour$' priced.txt || fail 'no price'
+grep -Eq '^gpu bf16 wgmma .* 1\.30 EFLOP$' priced.txt || fail 'FLOP a dollar'
+grep -Eq '^gpu HBM read .* 4\.[0-9]+ PB$' priced.txt || fail 'bytes a dollar'
+judged priced_json 0 healthy --price 2.5 --json
+python3 - <<'PY' || fail 'JSON of a price'
+import json
+report = json.load(open("priced_json.txt"))
+for r in report["resources"]:
+    if r["resource"] == "latency":
+        assert r["per_dollar"] is None, r
+    else:
+        assert abs(r["per_dollar"] - 1440 * r["measured"]) <= 1e-9 * r["per_dollar"], r
+assert report["price_per_hour"] == 2.5
+PY
 judged 'with a healthy one beside it' 1 other/slow --results .
 grep -q '901 TFLOP/s (1)' 'with a healthy one beside it.txt' || fail 'no typical figure'
 
@@ -93,6 +109,7 @@ mkdir empty
 refused 'no folder' 'DIR'
 refused 'a folder that is not there' '^roofline: nowhere: no such results folder' nowhere
 refused 'an empty folder' 'empty/machine.json' empty
+refused 'no price' '^roofline: --price: .*0' healthy --price 0
 refused 'no root' 'cannot read nowhere' healthy --results nowhere
 spoilt a machine.json '{"name": '
 refused 'half a machine.json' 'a/machine.json:1: not JSON' a
