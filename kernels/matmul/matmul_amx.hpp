@@ -6,35 +6,15 @@
 #include <cstddef>
 #include <cstring>
 
-#include "kernels/matmul/matmul_avx512_bf16.hpp"
-#include "kernels/matmul/matmul_avx512_vnni.hpp"
-#include "kernels/simd/ahead.hpp"
-#include "kernels/simd/amx.hpp"
+#include "kernels/matmul/matmul_amx_layout.hpp"
+#include "kernels/matmul/matmul_amx_steps.hpp"
 #include "kernels/simd/silu.hpp"
 
 namespace kernels::matmul {
 namespace {
 
-constexpr int kSide = 32, kHalf = Amx::kRows;    ///< columns of a panel and most rows; of a tile
-constexpr int kGroupBytes = 2 * Amx::kRowBytes;  ///< what one sum takes of K, for all columns
-constexpr int kStepBytes = kHalf * kGroupBytes;  ///< 64 bytes of K, for all columns
-constexpr int kStepLines = kStepBytes / 64;
-constexpr int kDepth = 16;  ///< steps of a panel: 32 KB, to stay in L1
-/// Bytes by which lines of weights that are read once are asked for, and empty instructions behind
-/// each: 8 to 12 KB and 12 to 16 of them are alike. In turns in one process at M = 1 to 32, bf16: 6
-/// KB and four 1 to 6 % slower, 4 KB 3 to 6 %, 24 of them 3 to 10 %. K in two halves side by side:
-/// no gain.
-constexpr int kAhead = 10240, kPauseAhead = 12;
-/// The same where more than 32 rows leave DRAM idle at times: four pages side by side, for each of
-/// which the hardware fetches ahead by itself, from the page after the one at hand on. One page at
-/// a time: 38 in place of 46 GB/s at M = 64; two, six, or 16 KB ahead: 4 to 8 % less.
-constexpr int kPages = 4, kPageBytes = 4096, kPagesAhead = (kPages + 1) * kPageBytes;
-/// Groups of rows by which packing asks ahead, 8 to 32 are alike; bytes between what threads own.
-constexpr std::int64_t kGroupsAhead = 16, kGap = 1 << 16;
-/// Rows up to which weights packed before are one stream past all of X; and how many steps of it
-/// stay in L1 for two blocks of 32 rows, twice as many for more: 2, 8 and 16 were slower at M = 64,
-/// 4 at M = 128.
-constexpr int kFewRows = 128, kPiece = 4;
+/// Groups of rows by which packing asks ahead, 8 to 32 are alike.
+constexpr std::int64_t kGroupsAhead = 16;
 
 /// Rows of `sums`, kSide apart, times scales where given, to Z.
 template <class Z>
@@ -68,153 +48,6 @@ inline void put_gated(const float* gates, const float* up, bf16* out) {
   _mm512_stream_si512(reinterpret_cast<__m512i*>(out), _mm512_load_si512(row));
 }
 
-template <class YT>
-struct Bf16Tiles : Bf16Engine<YT> {
-  using Held = YT;  ///< element of weights packed before
-  static void product_04() { _tile_dpbf16ps(0, 6, 4); }
-  static void product_15() { _tile_dpbf16ps(1, 6, 5); }
-  static void product_24() { _tile_dpbf16ps(2, 7, 4); }
-  static void product_35() { _tile_dpbf16ps(3, 7, 5); }
-};
-
-/// Weights packed before stay bytes, two rows of 32 a group, and are widened as they are used.
-struct Bf16Int8Tiles : Bf16Tiles<std::int8_t> {
-  static void hold(const Y* y, std::int64_t ldy, Held* out) {
-    std::memcpy(out, y, kSide);
-    std::memcpy(out + kSide, y + ldy, kSide);
-  }
-  /// One step. Whole numbers up to 128 have the same upper half in fp32 and nothing in the lower.
-  static void widen(const Held* held, Yp* out) {
-    const auto floats = [](const Held* p) { return _mm512_castps_si512(Avx512::F32::load(p)); };
-    const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
-    const auto pair = [&](__m512i low, __m512i high) {
-      return _mm512_ternarylogic_epi32(_mm512_srli_epi32(low, 16), high, upper, 0xf8);
-    };
-#pragma GCC unroll 4
-    for (int g = 0; g < kHalf; ++g, held += 2 * kSide) {
-      __builtin_prefetch(held + kAhead, 0, 2);
-      for (int half = 0; half < kSide; half += kHalf, out += 2 * kHalf)
-        _mm512_storeu_si512(out, pair(floats(held + half), floats(held + kSide + half)));
-    }
-  }
-};
-
-struct Int8Unsigned : Int8Vnni<std::uint8_t> {
-  using Held = Y;
-  static void product_04() { _tile_dpbusd(0, 6, 4); }
-  static void product_15() { _tile_dpbusd(1, 6, 5); }
-  static void product_24() { _tile_dpbusd(2, 7, 4); }
-  static void product_35() { _tile_dpbusd(3, 7, 5); }
-};
-
-/// Signed times signed as it is, so that a panel of Y needs no header.
-struct Int8Signed : Int8Vnni<std::uint8_t> {
-  using X = std::int8_t;
-  using Held = Y;
-  static void product_04() { _tile_dpbssd(0, 6, 4); }
-  static void product_15() { _tile_dpbssd(1, 6, 5); }
-  static void product_24() { _tile_dpbssd(2, 7, 4); }
-  static void product_35() { _tile_dpbssd(3, 7, 5); }
-};
-
-/// Steps of Y where they lie, one after the other. Like every source of steps it is told four times
-/// a step to ask for what comes later, if it does.
-struct InPlace {
-  const std::byte* at;
-
-  const std::byte* next() {
-    at += kStepBytes;
-    return at - kStepBytes;
-  }
-  void ask() {}
-};
-
-/// Asks for `quarter` lines each time, from `ahead` on, with kPause empty instructions a line:
-/// faster, they fill what L1 has for misses, and tiles that L2 holds wait: cold M = 1 51 GB/s
-/// without, 60 with four; together before a step 2 to 4 % slower.
-template <int kPause>
-struct Paced : InPlace {
-  const std::byte* ahead;
-  std::int64_t quarter;
-
-  void ask() {
-    for (std::int64_t i = 0; i < quarter; ++i, ahead += 64) ask_for<kPause>(ahead);
-  }
-};
-
-/// Asks for a panel in four streams side by side, `apart` bytes from one to the next and `lines`
-/// lines a step of each, as the hardware follows each, and for x_lines lines of X.
-struct Streams : InPlace {
-  const std::byte *ahead, *x;
-  std::int64_t apart, lines, x_lines;
-  int stream = 0;
-
-  void ask() {
-    for (std::int64_t i = 0; i < lines; ++i)
-      __builtin_prefetch(ahead + stream * apart + i * 64, 0, 2);
-    if (++stream < 4) return;
-    stream = 0;
-    ahead += lines * 64;
-    for (std::int64_t i = 0; i < x_lines; ++i, x += 64) __builtin_prefetch(x, 0, 2);
-  }
-};
-
-/// Asks for a line in each of kPages pages, `share` times a step.
-struct Paged : InPlace {
-  static constexpr int kAsks = kStepLines / kPages;  ///< a step's, of all blocks of rows
-  const std::byte* ahead;
-  std::int64_t done, share, due = 0;
-
-  /// For a block of rows out of `blocks` that takes `steps` steps `from + skip` on; it asks after
-  /// the blocks before.
-  Paged(const std::byte* from, std::int64_t skip, std::int64_t steps, std::int64_t block,
-        std::int64_t blocks)
-      : InPlace{from + skip * kStepBytes} {
-    constexpr std::int64_t kLines = kPageBytes / 64;
-    const std::int64_t before = kAsks * block / blocks;
-    done = skip * kAsks + steps * before;
-    share = kAsks * (block + 1) / blocks - before;
-    ahead = from + kPagesAhead + done / kLines * kPages * kPageBytes + done % kLines * 64;
-  }
-  void ask() {
-    for (due += share; due >= 4; due -= 4) {
-      for (int page = 0; page < kPages; ++page) __builtin_prefetch(ahead + page * kPageBytes, 0, 2);
-      ahead += ++done % (kPageBytes / 64) == 0 ? (kPages - 1) * kPageBytes + 64 : 64;
-    }
-  }
-};
-
-/// Steps of Y that are widened two steps before they are needed, beside the products of others, so
-/// that main memory never waits. `space` has room for `places` steps, a power of two.
-template <class E>
-struct Widened {
-  using Held = typename E::Held;
-  using Panel = typename E::Yp;
-  static constexpr std::int64_t kStep = kStepBytes / sizeof(Panel);  ///< elements
-  const Held* held;
-  Panel* space;
-  std::int64_t places, left;  ///< `left` steps are to be widened
-  std::int64_t made = 0, used = 0;
-
-  Widened(const Held* from, Panel* to, std::int64_t room, std::int64_t steps)
-      : held(from), space(to), places(room), left(steps) {
-    make();
-    make();
-  }
-  void make() {
-    if (left == 0) return;
-    E::widen(held, space + made % places * kStep);
-    held += kStep;
-    ++made, --left;
-  }
-  const std::byte* next() {
-    make();
-    Amx::memory_fence();
-    return reinterpret_cast<const std::byte*>(space + used++ % places * kStep);
-  }
-  void ask() {}  ///< widening does
-};
-
 template <class E>
 struct Tiled {
   using X = typename E::X;
@@ -222,146 +55,10 @@ struct Tiled {
   using Z = typename E::Z;
   using Panel = typename E::Yp;
   using Held = typename E::Held;
-  static constexpr std::int64_t kStep = Amx::kRowBytes / sizeof(X);  ///< of K
-  static constexpr std::int64_t kStepElements = kStepBytes / sizeof(Panel);
-  static constexpr std::int64_t kPanel = kDepth * kStepElements;
-  static constexpr std::int64_t kSums = kFewRows * kSide;  ///< of few rows and a panel
+  using Layout = TiledLayout<E>;
+  static constexpr std::int64_t kStep = Layout::kStep, kStepElements = Layout::kStepElements,
+                                kPanel = Layout::kPanel, kSums = Layout::kSums;
   static constexpr bool kWidens = !std::is_same_v<Panel, Held>;
-
-  /// What follows from shape, caches and threads. A panel is 32 columns by kDepth steps of K.
-  struct Layout {
-    Shape s;
-    std::int64_t columns, depths;  ///< panels across and down Y
-    std::int64_t all_steps;        ///< of K
-    std::int64_t row_tasks, column_tasks;
-    std::int64_t rows, nc;    ///< at a time, sums in L2: rows, whole blocks, and panels
-    std::int64_t own_panels;  ///< of a thread: packed, or one for widening
-    bool aligned;             ///< rows of X begin with a line
-    bool packs_x;             ///< once, for all tasks
-    /// Weights packed before that half of L3 does not hold: they, and X of the next depth, are
-    /// asked for in Streams. Cold, 256 and 512 rows by 4096 x 14336 either way, one core and two:
-    /// bf16 1.10 to 1.18 and 1.10 to 1.15 times as fast, int8 1.02 to 1.12 and 0.99 to 1.10, bf16 x
-    /// int8 0.97 to 1.05; 2048 rows 1.00 to 1.05. In L3 0.93 to 1.0.
-    bool far;
-    std::int64_t few_rows, few_pass;  ///< of few rows: in a step of X; steps, whole panels, whose X
-                                      ///< L2 holds
-
-    std::int64_t row(std::int64_t task) const {
-      return lesser(s.m, task * round_up(blocks_of(s.m, row_tasks), kSide));
-    }
-    /// Whether a task takes a panel for one block of rows after the other.
-    bool again() const { return row(1) > rows; }
-    std::int64_t column(std::int64_t task) const { return task * columns / column_tasks; }
-    std::int64_t steps(std::int64_t depth) const {
-      return lesser(kDepth, all_steps - depth * kDepth);
-    }
-    /// Of few rows: steps of K that a block of them takes at a time.
-    std::int64_t piece() const {
-      return few_rows <= kSide ? few_pass : few_rows <= 2 * kSide ? kPiece : 2 * kPiece;
-    }
-    /// Where a panel that was packed before begins. As it is read: what a pass over few rows takes
-    /// of K for 32 columns, then the next 32; after the last of them the next pass.
-    std::int64_t held(std::int64_t column, std::int64_t depth) const {
-      const std::int64_t step = depth * kDepth, first = step / few_pass * few_pass;
-      const std::int64_t steps = lesser(few_pass, all_steps - first);
-      return (first * columns + column * steps + step - first) * kStepElements;
-    }
-  };
-
-  static Layout layout(const Plan& plan, bool prepacked) {
-    const Shape& s = plan.shape;
-    const std::int64_t l2 = plan.caches.l2 > 0 ? plan.caches.l2 : 2 << 20;
-    Layout l{.s = s};
-    l.columns = blocks_of(s.n, kSide);
-    l.all_steps = blocks_of(s.k, kStep);
-    l.depths = blocks_of(l.all_steps, kDepth);
-    // An eighth of L2 for what a panel's depth takes of X, three sixteenths for sums.
-    const std::int64_t most = greater(1, l2 / 8 / (kDepth * Amx::kRowBytes) / kSide) * kSide;
-    const std::int64_t blocks = blocks_of(s.m, most);
-    l.rows = round_up(blocks_of(s.m, blocks), kSide);
-    const std::int64_t nc_most =
-        greater(1, lesser(l2 / 4 / (kDepth * kStepBytes),
-                          l2 * 3 / 16 / (l.rows * kSide * std::int64_t{sizeof(Z)})));
-    // Threads share rows out, so that each finds its own of X and Z in its L2. Plain weights would
-    // be packed by each: if they are packed for several blocks of rows, threads share columns out.
-    const std::int64_t across = blocks_of(l.columns, nc_most);
-    if (prepacked || blocks <= plan.threads) {
-      l.row_tasks = lesser(plan.threads, blocks);
-      l.column_tasks = lesser(l.columns, greater(across, blocks_of(plan.threads, l.row_tasks)));
-    } else {
-      l.column_tasks = lesser(l.columns, round_up(across, plan.threads));
-      l.row_tasks = lesser(blocks, blocks_of(plan.threads, l.column_tasks));
-    }
-    l.nc = blocks_of(l.columns, l.column_tasks);
-    l.own_panels = prepacked ? 1 : l.nc * (l.again() ? l.depths : 1);
-    const std::int64_t row_bytes = s.k * std::int64_t{sizeof(X)};
-    l.aligned = row_bytes % 64 == 0;
-    // Lines that hold parts of two steps take tiles twice as long, and rows a multiple of 4 KB
-    // apart share few sets of the caches. Below 256 columns packing costs more.
-    l.packs_x =
-        (!prepacked || s.m > kFewRows) && s.n >= 8 * kSide && (!l.aligned || row_bytes % 4096 == 0);
-    l.far = prepacked && s.k * s.n * std::int64_t{sizeof(Held)} >= kSureL3PerL2 * l2 / 2;
-    l.few_rows = s.m <= kSide ? s.m : round_up(s.m, kHalf);
-    // Half of L2 for X: the weights pass through the other.
-    const std::int64_t passes = blocks_of(l.few_rows * l.all_steps * Amx::kRowBytes, l2 / 2);
-    const std::int64_t few_pass = round_up(blocks_of(l.all_steps, passes), kDepth);
-    l.few_pass = s.m > kFewRows ? l.all_steps : few_pass;
-    return l;
-  }
-
-  /// Of a thread's panels, of its sums between two depths, and of a gap: what the hardware asks for
-  /// beyond them is to leave the next thread's alone (512 cubed on two cores: 133 to 127 us).
-  static std::int64_t own_bytes(const Layout& l) {
-    const std::int64_t sums = l.depths > 1 ? l.nc * l.rows * kSide * std::int64_t{sizeof(Z)} : 0;
-    return l.own_panels * kPanel * std::int64_t{sizeof(Panel)} + sums + kGap;
-  }
-  /// Of few rows: a thread's own X of a pass. Packing it together took 4 to 7 % of the time at K =
-  /// 14336, most of it stores to what other cores had read.
-  static std::int64_t x_bytes(const Layout& l) {
-    return l.s.m > kFewRows ? 0 : round_up(l.few_pass * l.few_rows * Amx::kRowBytes, 4096);
-  }
-  /// Of more rows: all of X, a block of rows after the other at each depth, if it is packed.
-  static std::int64_t all_x_bytes(const Layout& l) {
-    return l.packs_x ? piece_place(l, 0, l.depths) * std::int64_t{sizeof(X)} : 0;
-  }
-  /// Where a block of rows at this depth begins there, elements.
-  static std::int64_t piece_place(const Layout& l, std::int64_t row, std::int64_t depth) {
-    return (depth * blocks_of(l.s.m, kSide) + row / kSide) * kDepth * kSide * kStep;
-  }
-  /// Sums between two passes over few rows.
-  static std::int64_t sums_bytes(const Layout& l) {
-    return l.few_pass >= l.all_steps ? 0 : l.columns * kSums * std::int64_t{sizeof(Z)};
-  }
-  static std::int64_t workspace_bytes(const Layout& l, int threads) {
-    return sums_bytes(l) + all_x_bytes(l) + threads * (x_bytes(l) + own_bytes(l));
-  }
-  static std::int64_t workspace_bytes(const Plan& plan) {
-    return greater(workspace_bytes(layout(plan, false), plan.threads),
-                   workspace_bytes(layout(plan, true), plan.threads));
-  }
-  static Tiles tiles(const Plan& plan, bool prepacked) {
-    const Layout l = layout(plan, prepacked);
-    if (prepacked && l.s.m <= kFewRows) {
-      const std::int64_t depth = l.few_pass * kStep;
-      return {.l1 = {kSide, kSide, l.piece() * kStep},
-              .l2 = {kFewRows, kSide, depth},
-              .l3 = {kFewRows, blocks_of(l.columns, plan.threads) * kSide, depth},
-              .x_packed = sizeof(X),
-              .y_packed = sizeof(Held),
-              .x_packs = plan.threads,
-              .x_stays = true,
-              .y_stays = true,
-              .y_prepacked = true};
-    }
-    return {.l1 = {kSide, kSide, kDepth * kStep},
-            .l2 = {l.rows, kSide, kDepth * kStep},
-            .l3 = {l.rows, l.nc * kSide, l.s.k},
-            .x_packed = l.packs_x ? int{sizeof(X)} : 0,
-            .y_packed = prepacked ? int{sizeof(Held)} : int{sizeof(Panel)},
-            .y_packs = l.row_tasks,
-            .y_stays = !l.again(),
-            .y_prepacked = prepacked};
-  }
 
   /// Packs kGroup rows of panel p from row k on by `one(y, ldy, out)`.
   template <class Out, class One>
@@ -505,18 +202,6 @@ struct Tiled {
     Amx::memory_fence();
   }
 
-  /// Where row r of X lies in a step, elements: pieces, in each the blocks of 32 rows, in each the
-  /// steps, in each its rows 64 bytes apart, so that a panel takes X from first to last.
-  static std::int64_t x_place(const Layout& l, std::int64_t step, std::int64_t r) {
-    const std::int64_t at = step / l.piece() * l.piece(), row = r / kSide * kSide;
-    const std::int64_t steps = lesser(l.piece(), l.all_steps - at);
-    return (at * l.few_rows + row * steps + r - row) * kStep + (step - at) * x_step(l, r);
-  }
-  /// From there to the next step of a piece.
-  static std::int64_t x_step(const Layout& l, std::int64_t r) {
-    return lesser(kSide, l.few_rows - r / kSide * kSide) * kStep;
-  }
-
   /// The sums of all rows of X and the columns of panel p over steps [first, last), a multiple of
   /// pieces but for the last. The weights are one stream: each piece of it stays in L1 while the
   /// blocks of rows, whose sums are in L1 between, take it in turn.
@@ -529,7 +214,7 @@ struct Tiled {
         for (std::int64_t block = 0; block < blocks; ++block) {
           const std::int64_t row = block * kSide, rows = lesser(kSide, l.few_rows - row);
           const std::int64_t steps = lesser(piece, last - at);
-          const X* const rows_of_x = x + x_place(l, at, row);
+          const X* const rows_of_x = x + l.x_place(at, row);
           Z* const of_block = sums + row * kSide;
           const auto add = [&](auto tall, auto& source) {
             start<tall>(at > 0 ? of_block : nullptr, kSide);
@@ -629,7 +314,7 @@ struct Tiled {
                        blocks = blocks_of(part.m_end - part.m, kSide);
     const std::int64_t lines = blocks * l.steps(later) * kSide;
     source.x_lines = blocks_of(lines, (part.p_end - part.p) * steps);
-    source.x = reinterpret_cast<const std::byte*>(part.packed_x + piece_place(l, part.m, later)) +
+    source.x = reinterpret_cast<const std::byte*>(part.packed_x + l.piece_place(part.m, later)) +
                (p - part.p) * source.x_lines * steps * 64;
     return source;
   }
@@ -653,7 +338,7 @@ struct Tiled {
       const auto add = [&](auto tall) {
         start<tall>(depth > 0 ? sums : nullptr, kSide);
         if (part.packed_x != nullptr)
-          add_steps<tall, true>(l.steps(depth), part.packed_x + piece_place(l, row, depth), kStep,
+          add_steps<tall, true>(l.steps(depth), part.packed_x + l.piece_place(row, depth), kStep,
                                 kSide * kStep, source, to == z ? z : nullptr, l.s.n);
         else if (l.aligned)
           add_from_rows<tall, true>(l, depth * kDepth, l.steps(depth), rows, part.x + row * l.s.k,
@@ -699,7 +384,7 @@ struct Tiled {
 
   static void multiply(const Plan& plan, const X* x, const Y* y, const Held* held,
                        const float* scales, Z* z) {
-    const Layout l = layout(plan, held != nullptr);
+    const Layout l = Layout::of(plan, held != nullptr);
 #pragma omp parallel num_threads(plan.threads)
     {
       Amx::configure();
@@ -709,7 +394,7 @@ struct Tiled {
         for (std::int64_t row = 0; row < l.s.m; row += kSide)
           for (std::int64_t step = 0; step < l.all_steps; ++step)
             pack_x(l, step, lesser(kSide, l.s.m - row), x + row * l.s.k,
-                   packed_x + piece_place(l, row, step / kDepth) + step % kDepth * kSide * kStep);
+                   packed_x + l.piece_place(row, step / kDepth) + step % kDepth * kSide * kStep);
       }
       // The same rows to the same thread in every call: their X and Z are in its L2. 512 cubed on
       // two cores, weights packed before: 94 us as threads come for tasks, 78 so.
@@ -729,9 +414,9 @@ struct Tiled {
 
   /// The calling thread's panels, and behind them its X.
   static Panel* own_of(const Plan& plan, const Layout& l) {
-    return reinterpret_cast<Panel*>(static_cast<std::byte*>(plan.workspace) + sums_bytes(l) +
-                                    all_x_bytes(l) +
-                                    omp_get_thread_num() * (own_bytes(l) + x_bytes(l)));
+    return reinterpret_cast<Panel*>(static_cast<std::byte*>(plan.workspace) + l.sums_bytes() +
+                                    l.all_x_bytes() +
+                                    omp_get_thread_num() * (l.own_bytes() + l.x_bytes()));
   }
 
   /// Few rows, of weights packed before. All threads call `prepare()`; then, for each its own X,
@@ -740,26 +425,26 @@ struct Tiled {
   /// apart.
   template <int kTogether, class Prepare, class Pack, class Put>
   static void stream(const Plan& plan, const Held* held, Prepare prepare, Pack pack, Put put) {
-    const Layout l = layout(plan, true);
+    const Layout l = Layout::of(plan, true);
     Z* const kept = static_cast<Z*>(plan.workspace);
     const std::int64_t all = l.columns / kTogether, dealt = all / 2;
 #pragma omp parallel num_threads(plan.threads)
     {
       alignas(64) Z own[kTogether * kSums];
       Panel* const panels = own_of(plan, l);
-      X* const own_x = reinterpret_cast<X*>(reinterpret_cast<std::byte*>(panels) + own_bytes(l));
+      X* const own_x = reinterpret_cast<X*>(reinterpret_cast<std::byte*>(panels) + l.own_bytes());
       const std::int64_t thread = omp_get_thread_num(), threads = omp_get_num_threads();
       const std::int64_t begin = dealt * thread / threads, end = dealt * (thread + 1) / threads;
       prepare();
       Amx::configure(lesser(kSide, l.few_rows));
       for (std::int64_t first = 0; first < l.all_steps; first += l.few_pass) {
         const std::int64_t last = lesser(l.all_steps, first + l.few_pass);
-        X* const x = own_x - x_place(l, first, 0);
+        X* const x = own_x - l.x_place(first, 0);
         const std::int64_t chunk = lesser(kDepth, l.piece());
         for (std::int64_t at = first; at < last; at += chunk)
           pack(l, at, lesser(chunk, last - at), x);
         const auto one = [&](std::int64_t i) {
-          Z* const sums = sums_bytes(l) == 0 ? own : kept + i * kTogether * kSums;
+          Z* const sums = l.sums_bytes() == 0 ? own : kept + i * kTogether * kSums;
           for (int p = 0; p < kTogether; ++p)
             few_rows(l, i * kTogether + p, first, last, x, held, panels, sums + p * kSums);
           if (last == l.all_steps) put(i, sums);
@@ -779,11 +464,11 @@ struct Tiled {
     multiply(plan, x, y, nullptr, scales, z);
   }
   static std::int64_t packed_bytes(const Plan& plan) {
-    const Layout l = layout(plan, true);
+    const Layout l = Layout::of(plan, true);
     return l.columns * l.all_steps * kStepElements * std::int64_t{sizeof(Held)};
   }
   static void pack(const Plan& plan, const Y* y, const float*, void* packed) {
-    const Layout l = layout(plan, true);
+    const Layout l = Layout::of(plan, true);
 #pragma omp parallel for num_threads(plan.threads) schedule(dynamic)
     for (std::int64_t i = 0; i < l.columns * l.depths; ++i) {
       const std::int64_t p = i / l.depths, depth = i % l.depths;
@@ -796,8 +481,8 @@ struct Tiled {
     const Shape& s = plan.shape;
     const auto pack = [&](const Layout& l, std::int64_t at, std::int64_t steps, X* out) {
       for (std::int64_t r = 0; r < s.m; ++r) {
-        X* to = out + x_place(l, at, r);
-        for (std::int64_t i = at; i < at + steps; ++i, to += x_step(l, r)) {
+        X* to = out + l.x_place(at, r);
+        for (std::int64_t i = at; i < at + steps; ++i, to += l.x_step(r)) {
           // What the next call takes of the row; the hardware, which sees a few lines of each row,
           // does not: M = 64, 2 to 4 %.
           __builtin_prefetch(x + r * s.k + (i + steps) * kStep, 0, 2);
@@ -842,8 +527,8 @@ struct Tiled {
                           .packed_bytes = packed_bytes,
                           .pack = pack,
                           .run_packed = run_packed,
-                          .workspace_bytes = workspace_bytes,
-                          .tiles = tiles};
+                          .workspace_bytes = Layout::workspace_bytes,
+                          .tiles = Layout::tiles};
     if constexpr (std::is_same_v<Z, float>) {
       r.run_gated = run_gated;
       r.gated_rows = kFewRows;

@@ -62,10 +62,10 @@ void stream(const Plan& plan, const bf16* x, const void* packed, Put put) {
   const auto pack = [&](const Bytes::Layout& l, std::int64_t at, std::int64_t steps,
                         std::int8_t* out) {
     for (std::int64_t r = 0; r < s.m; ++r) {
-      std::int8_t* high = out + Bytes::x_place(l, at, r);
-      std::int8_t* low = out + Bytes::x_place(l, at, s.m + r);
+      std::int8_t* high = out + l.x_place(at, r);
+      std::int8_t* low = out + l.x_place(at, s.m + r);
       split(x + r * s.k + at * kStep, lesser(steps * kStep, s.k - at * kStep), units[r], high,
-            Bytes::x_step(l, r), low, Bytes::x_step(l, s.m + r));
+            l.x_step(r), low, l.x_step(s.m + r));
     }
   };
   Bytes::stream<kTogether>(product, static_cast<const std::int8_t*>(packed), prepare, pack,
@@ -104,11 +104,11 @@ void pack(const Plan& plan, const std::int8_t* y, const float* scales, void* pac
   Bytes::pack(doubled(plan), y, scales, packed);
 }
 std::int64_t workspace_bytes(const Plan& plan) {
-  return units_bytes(plan.shape) + Bytes::workspace_bytes(doubled(plan));
+  return units_bytes(plan.shape) + Bytes::Layout::workspace_bytes(doubled(plan));
 }
 /// A row of X is two of the int8 product.
 Tiles tiles(const Plan& plan, bool prepacked) {
-  Tiles t = Bytes::tiles(doubled(plan), prepacked);
+  Tiles t = Bytes::Layout::tiles(doubled(plan), prepacked);
   for (Tile* tile : {&t.l1, &t.l2, &t.l3}) tile->m /= 2;
   t.x_packed = sizeof(bf16);
   return t;
