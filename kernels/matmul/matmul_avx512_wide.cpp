@@ -11,12 +11,6 @@
 #include "kernels/matmul/matmul_packed.hpp"
 
 namespace kernels::matmul {
-namespace {
-
-template <class F>
-using WideAvx512 = FloatEngine<F, typename F::T, typename F::T, 6, 4>;
-
-}  // namespace
 
 extern const Kernel avx512_wide = {.exec_unit = Avx512::kUnit,
                                    .f64 = Packed<WideAvx512<Avx512::F64>>::routine(),
