@@ -7,8 +7,7 @@ namespace kernels::matmul {
 namespace {
 
 bool offers(std::string_view, const Shape&, int threads) {
-  const auto& blas = peers::aocl_blas();
-  return !blas.missing.empty() || threads == 1 || blas.threaded;
+  return has_threads(peers::aocl_blas(), threads);
 }
 
 }  // namespace

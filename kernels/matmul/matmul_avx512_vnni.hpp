@@ -54,26 +54,16 @@ struct Int8Vnni : Int32SumsAvx512 {
   static void pack_x(const X* x, Xp* out) { _mm512_storeu_si512(out, _mm512_loadu_si512(x)); }
   static void pack_header(Xp* header, std::int64_t row, const Xp* x, std::int64_t chunks,
                           std::int64_t apart) {
-    V sum = zero();
-    for (; chunks > 0; --chunks, x += apart)
-      sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_loadu_si512(x));
-    const std::int32_t offset = -128 * _mm512_reduce_add_epi32(sum);
-    __builtin_memcpy(header + row * 4, &offset, sizeof offset);
+    put_header(header, row, sums_of(x, chunks, apart, zero()));
   }
   /// What pack_header() tells, of m rows of k values where they lie, one row's after the other.
   static void heads(const X* x, std::int64_t m, std::int64_t k, Xp* heads) {
-    if constexpr (kSigned)
-      for (std::int64_t r = 0; r < m; ++r, x += k) {
-        V sum = zero();
-        std::int64_t i = 0;
-        for (; i + kChunk <= k; i += kChunk)
-          sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_loadu_si512(x + i));
-        X rest[kChunk] = {};
-        for (std::int64_t j = i; j < k; ++j) rest[j - i] = x[j];
-        sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_loadu_si512(rest));
-        const std::int32_t offset = -128 * _mm512_reduce_add_epi32(sum);
-        __builtin_memcpy(heads + r * 4, &offset, sizeof offset);
-      }
+    const std::int64_t chunks = k / kChunk;
+    for (std::int64_t r = 0; r < m; ++r, x += k) {
+      X rest[kChunk] = {};
+      for (std::int64_t i = chunks * kChunk; i < k; ++i) rest[i - chunks * kChunk] = x[i];
+      put_header(heads, r, sums_of(rest, 1, 0, sums_of(x, chunks, kChunk, zero())));
+    }
   }
   static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {
     __m512i w[4];
@@ -92,6 +82,16 @@ struct Int8Vnni : Int32SumsAvx512 {
   }
 
  private:
+  /// `sum` and the values of `chunks` chunks, `apart` elements apart, fours in a lane.
+  static V sums_of(const Xp* x, std::int64_t chunks, std::int64_t apart, V sum) {
+    for (; chunks > 0; --chunks, x += apart)
+      sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_loadu_si512(x));
+    return sum;
+  }
+  static void put_header(Xp* header, std::int64_t row, V sum) {
+    const std::int32_t offset = -128 * _mm512_reduce_add_epi32(sum);
+    __builtin_memcpy(header + row * 4, &offset, sizeof offset);
+  }
   static __m256i half(const Y* row) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row));
   }

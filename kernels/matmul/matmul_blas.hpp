@@ -19,6 +19,11 @@ std::shared_ptr<void> check_sizes(const Plan& plan, bool) {
   return nullptr;
 }
 
+/// Whether the library runs on so many threads; one that is missing has its own reason.
+inline bool has_threads(const peers::Blas& blas, int threads) {
+  return !blas.missing.empty() || threads == 1 || blas.threaded;
+}
+
 template <class X, class Z>
 void gemm(peers::Gemm<X, Z>* function, const Plan& plan, const X* x, const X* y, Z* z) {
   const int m = static_cast<int>(plan.shape.m), n = static_cast<int>(plan.shape.n),

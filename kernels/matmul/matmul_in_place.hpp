@@ -36,6 +36,11 @@ struct InPlace {
     std::int64_t apart;
   };
 
+  /// Elements from one group of Y to the next: a constant where Y is always packed, so that those
+  /// of unrolled steps need no addresses of their own.
+  static constexpr std::int64_t kPackedGroup = kNr * E::kGroup;
+  static std::int64_t group_of(const Rows<const Yp>& y) { return kPacksY ? kPackedGroup : y.apart; }
+
   /// One group of K: rows [kBegin, kEnd) of a tile, whose sums are `acc`. The address of a row is a
   /// base and at most twice what is between rows, which an instruction adds up, so that 14 rows
   /// take five registers.
@@ -79,7 +84,7 @@ struct InPlace {
 #pragma GCC unroll 4
       for (int v = 0; v < E::kVectors; ++v) sums[r - kBegin][v] = acc[r][v];
 #pragma GCC unroll 16
-    for (int g = 0; g < kLast; ++g, y.at += kPacksY ? kNr * E::kGroup : y.apart) {
+    for (int g = 0; g < kLast; ++g, y.at += group_of(y)) {
       const X* at[kBases];
 #pragma GCC unroll 8
       for (int i = kBegin / kShare; i < kBases; ++i) at[i] = base[i] + g * E::kGroup;
@@ -113,7 +118,7 @@ struct InPlace {
       add<0, R>(acc, base, x.apart, y);
 #pragma GCC unroll 8
       for (auto& b : base) b += E::kGroup;
-      y.at += kPacksY ? kNr * E::kGroup : y.apart;
+      y.at += group_of(y);
     }
     if constexpr (kThirds) {
       if (thirds) {
@@ -182,7 +187,7 @@ struct InPlace {
         for (std::int64_t j = 0; j < kNr; ++j) to[j] = j < width ? y[j] : Y{};
     }
   }
-  static Rows<const Yp> packed(const Yp* panel) { return {panel, kNr * E::kGroup}; }
+  static Rows<const Yp> packed(const Yp* panel) { return {panel, kPackedGroup}; }
 
   /// All tiles, with y's panels where `panel_at(column, own panel)` says.
   template <class PanelAt>
