@@ -1,6 +1,8 @@
 // The AVX512-VNNI engine of matmul: fours of K in a 32-bit lane of a panel.
 #pragma once
 
+#include <numeric>
+
 #include "kernels/matmul/matmul_avx512.hpp"
 
 namespace kernels::matmul {
@@ -52,17 +54,19 @@ struct Int8Vnni : Int32SumsAvx512 {
     return kSigned ? _mm512_dpbusd_epi32(acc, y, x) : _mm512_dpbusd_epi32(acc, x, y);
   }
   static void pack_x(const X* x, Xp* out) { _mm512_storeu_si512(out, _mm512_loadu_si512(x)); }
-  static void pack_header(Xp* header, std::int64_t row, const Xp* x, std::int64_t chunks,
-                          std::int64_t apart) {
-    put_header(header, row, sums_of(x, chunks, apart, zero()));
+  static void pack_header(Xp* header, std::int64_t rows, const Xp* x, std::int64_t chunks) {
+    put_heads(x, rows, kChunk, chunks, rows * kChunk, header);
   }
   /// What pack_header() tells, of m rows of k values where they lie, one row's after the other.
   static void heads(const X* x, std::int64_t m, std::int64_t k, Xp* heads) {
-    const std::int64_t chunks = k / kChunk;
-    for (std::int64_t r = 0; r < m; ++r, x += k) {
-      X rest[kChunk] = {};
-      for (std::int64_t i = chunks * kChunk; i < k; ++i) rest[i - chunks * kChunk] = x[i];
-      put_header(heads, r, sums_of(rest, 1, 0, sums_of(x, chunks, kChunk, zero())));
+    const std::int64_t chunks = k / kChunk, rest = chunks * kChunk;
+    put_heads(x, m, k, chunks, kChunk, heads);
+    if (rest == k) return;
+    for (std::int64_t r = 0; r < m; ++r, x += k, heads += 4) {
+      std::int32_t head;
+      __builtin_memcpy(&head, heads, sizeof head);
+      head = std::accumulate(x + rest, x + k, head, [](auto to, X v) { return to - 128 * v; });
+      __builtin_memcpy(heads, &head, sizeof head);
     }
   }
   static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {
@@ -82,15 +86,35 @@ struct Int8Vnni : Int32SumsAvx512 {
   }
 
  private:
-  /// `sum` and the values of `chunks` chunks, `apart` elements apart, fours in a lane.
-  static V sums_of(const Xp* x, std::int64_t chunks, std::int64_t apart, V sum) {
-    for (; chunks > 0; --chunks, x += apart)
-      sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_loadu_si512(x));
-    return sum;
+  /// -128 times the sum of each of `rows` rows, `next` values from one to the next, of `chunks`
+  /// chunks, `apart` values from one to the next.
+  static void put_heads(const X* x, std::int64_t rows, std::int64_t next, std::int64_t chunks,
+                        std::int64_t apart, Xp* heads) {
+    for (; rows >= 4; rows -= 4, x += 4 * next, heads += 16)
+      put_four<4>(x, next, chunks, apart, heads);
+    for (; rows > 0; --rows, x += next, heads += 4) put_four<1>(x, next, chunks, apart, heads);
   }
-  static void put_header(Xp* header, std::int64_t row, V sum) {
-    const std::int32_t offset = -128 * _mm512_reduce_add_epi32(sum);
-    __builtin_memcpy(header + row * 4, &offset, sizeof offset);
+  template <int R>
+  static void put_four(const X* x, std::int64_t next, std::int64_t chunks, std::int64_t apart,
+                       Xp* heads) {
+    __m512i sums[4] = {zero(), zero(), zero(), zero()};
+    for (; chunks > 0; --chunks, x += apart)
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r)
+        sums[r] =
+            _mm512_dpbusd_epi32(sums[r], _mm512_set1_epi8(1), _mm512_loadu_si512(x + r * next));
+    const auto pairs = [](__m512i a, __m512i b) {
+      return _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    };
+    const __m512i left = pairs(sums[0], sums[1]), right = pairs(sums[2], sums[3]);
+    const __m512i all =
+        _mm512_add_epi32(_mm512_unpacklo_epi64(left, right), _mm512_unpackhi_epi64(left, right));
+    const __m256i half =
+        _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
+    const __m128i sum =
+        _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    const __m128i head = _mm_sub_epi32(_mm_setzero_si128(), _mm_slli_epi32(sum, 7));
+    __builtin_memcpy(heads, &head, R * sizeof(std::int32_t));
   }
   static __m256i half(const Y* row) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row));

@@ -38,12 +38,14 @@ struct Int8AvxVnni : Int8Avx2<XT> {
   static void pack_x(const X* x, Xp* out) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), load(x));
   }
-  static void pack_header(Xp* header, std::int64_t row, const Xp* x, std::int64_t chunks,
-                          std::int64_t apart) {
-    V sum = Base::zero();
-    for (; chunks > 0; --chunks, x += apart) sum = AvxVnni::dot(sum, _mm256_set1_epi8(1), load(x));
-    const auto offset = static_cast<std::int32_t>(-128 * Avx2::S8::sum(sum));
-    __builtin_memcpy(header + row * 4, &offset, sizeof offset);
+  static void pack_header(Xp* header, std::int64_t rows, const Xp* x, std::int64_t chunks) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      V sum = Base::zero();
+      for (std::int64_t i = 0; i < chunks; ++i)
+        sum = AvxVnni::dot(sum, _mm256_set1_epi8(1), load(x + (i * rows + r) * kChunk));
+      const auto offset = static_cast<std::int32_t>(-128 * Avx2::S8::sum(sum));
+      __builtin_memcpy(header + r * 4, &offset, sizeof offset);
+    }
   }
   /// Four rows of 16 columns become columns of fours.
   static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {

@@ -13,8 +13,8 @@
 //   pack_two(y, ldy, left, right)   optional: the same of two panels side by side
 //   first(panel, r)            what the sums of row r of a panel of X start from, told by its head
 //                              of kHeader elements
-//   pack_header(panel, r, x, chunks, apart)   where kHeader > 0: what first() is to tell of row r,
-//                              packed from x on in `chunks` chunks `apart` elements apart
+//   pack_header(panel, rows, x, chunks)   where kHeader > 0: what first() is to tell of each of so
+//                              many rows, packed from x on in `chunks` chunks of each
 //   heads(x, m, k, out)        the same of m rows of k values where they lie, 32 bits a row
 // An engine may take a row of X as kParts rows in a panel, chunk by chunk one after the other, each
 // with sums of its own. Then it has

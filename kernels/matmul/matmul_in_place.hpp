@@ -28,6 +28,8 @@ struct InPlace {
   static constexpr bool kPacksY = E::kGroup > 1;
   static_assert(std::is_same_v<X, typename E::Xp> && std::is_same_v<Y, Yp> && parts_of<E>() == 1);
   static constexpr std::int64_t kMr = E::kRows, kNr = E::kVectors * E::kLanes;
+  /// Panels that are packed at a time, so that whole lines of Y are read.
+  static constexpr std::int64_t kAtOnce = PackedLayout<E>::kAtOnce;
 
   /// Where rows lie, and what is between them, in elements. Of packed Y, groups of rows.
   template <class P>
@@ -41,12 +43,11 @@ struct InPlace {
   static constexpr std::int64_t kPackedGroup = kNr * E::kGroup;
   static std::int64_t group_of(const Rows<const Yp>& y) { return kPacksY ? kPackedGroup : y.apart; }
 
-  /// One group of K: rows [kBegin, kEnd) of a tile, whose sums are `acc`. The address of a row is a
-  /// base and at most twice what is between rows, which an instruction adds up, so that 14 rows
-  /// take five registers.
+  /// One group of K. The address of a row is a base and at most twice what is between rows, which
+  /// an instruction adds up, so that 14 rows take five registers.
   static constexpr int kShare = 3;
-  template <int kBegin, int kEnd>
-  [[gnu::always_inline]] static void add(V (&acc)[kEnd - kBegin][E::kVectors], const X* const* base,
+  template <int R>
+  [[gnu::always_inline]] static void add(V (&acc)[R][E::kVectors], const X* const* base,
                                          std::int64_t apart, Rows<const Yp> y) {
     typename E::W w[E::kVectors];
     if constexpr (kPacksY)
@@ -56,10 +57,10 @@ struct InPlace {
 #pragma GCC unroll 4
     for (auto& v : w) opaque(v);
 #pragma GCC unroll 16
-    for (int r = kBegin; r < kEnd; ++r) {
+    for (int r = 0; r < R; ++r) {
       const auto b = E::broadcast(base[r / kShare] + r % kShare * apart);
 #pragma GCC unroll 4
-      for (int v = 0; v < E::kVectors; ++v) add_product<E>(acc[r - kBegin][v], w[v], b);
+      for (int v = 0; v < E::kVectors; ++v) add_product<E>(acc[r][v], w[v], b);
     }
   }
 
@@ -72,36 +73,17 @@ struct InPlace {
         E::put(z.at + r * z.apart + v * E::kLanes, sums[r][v], false, nullptr, 0);
   }
 
-  /// Rows [kBegin, kEnd) by the last kLast groups, and to Z.
-  static constexpr int kLast = E::kChunk / E::kGroup;
-  template <int kBegin, int kEnd>
-  [[gnu::always_inline]] static void finish(const V (*acc)[E::kVectors], const X* const* base,
-                                            std::int64_t apart, Rows<const Yp> y, Rows<Z> z) {
-    constexpr int kBases = (kEnd + kShare - 1) / kShare;
-    V sums[kEnd - kBegin][E::kVectors];
-#pragma GCC unroll 16
-    for (int r = kBegin; r < kEnd; ++r)
-#pragma GCC unroll 4
-      for (int v = 0; v < E::kVectors; ++v) sums[r - kBegin][v] = acc[r][v];
-#pragma GCC unroll 16
-    for (int g = 0; g < kLast; ++g, y.at += group_of(y)) {
-      const X* at[kBases];
-#pragma GCC unroll 8
-      for (int i = kBegin / kShare; i < kBases; ++i) at[i] = base[i] + g * E::kGroup;
-      add<kBegin, kEnd>(sums, at, apart, y);
-    }
-    put<kEnd - kBegin>(sums, {z.at + kBegin * z.apart, z.apart});
-  }
-
-  /// R rows by kNr columns, all `groups` of K; sums start from what `head` tells. High tiles of 16
-  /// and 8 bits end in thirds, as those of panels do (kInThirds, matmul_tile.hpp): a core of Zen 4,
-  /// 128 to 512 cubed, bf16 0.995 to 1.016, int8 1.00 to 1.02 times as fast, packed before 0.995 to
-  /// 1.00; fp32 and fp64 0.975 to 1.003.
+  /// R rows by kNr columns, all `groups` of K; sums start from what `head` tells. Zen 5, one core,
+  /// 256 and 512 cubed: that added at the end 0.98 to 1.00 times as fast; ends in thirds, as those
+  /// of panels have (kInThirds, matmul_tile.hpp), int8 0.96 to 0.985, bf16 0.97 to 0.985 (Zen 4:
+  /// 0.995 to 1.02), in halves between; lines of Z not asked for, packed Y 0.99, Y in place 1.00
+  /// to 1.01; two to eight groups unrolled 0.99 to 1.005; the next rows of X asked for 0.98
+  /// to 1.00; the next panel of Y packed in pieces between the tiles 0.97 to 0.99. 1024 cubed and
+  /// more with as many rows of X at a time as stay in L2: 0.87 to 1.01.
   template <int R>
   [[gnu::noinline]] static void tile(std::int64_t groups, Rows<const X> x, Rows<const Yp> y,
                                      Rows<Z> z, const X* head) noexcept {
     constexpr int kBases = (R + kShare - 1) / kShare;
-    constexpr bool kThirds = R > 8 && kPacksY;
     V acc[R][E::kVectors];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
@@ -113,21 +95,18 @@ struct InPlace {
       base[i] = x.at + kShare * i * x.apart;
       opaque(base[i]);
     }
-    const bool thirds = kThirds && groups >= kLast;
-    for (groups -= thirds ? kLast : 0; groups > 0; --groups) {
-      add<0, R>(acc, base, x.apart, y);
+    const Z* ask = z.at;
+    for (int row = kPacksY ? 0 : R; groups > 0; --groups) {
+      if (row < R) {
+#pragma GCC unroll 4
+        for (int v = 0; v < E::kVectors; ++v) __builtin_prefetch(ask + v * E::kLanes, 1);
+        ask += z.apart;
+        ++row;
+      }
+      add<R>(acc, base, x.apart, y);
 #pragma GCC unroll 8
       for (auto& b : base) b += E::kGroup;
       y.at += group_of(y);
-    }
-    if constexpr (kThirds) {
-      if (thirds) {
-        constexpr int kOne = (R + 2) / 3, kTwo = (2 * R + 2) / 3;
-        finish<0, kOne>(acc, base, x.apart, y, z);
-        finish<kOne, kTwo>(acc, base, x.apart, y, z);
-        finish<kTwo, R>(acc, base, x.apart, y, z);
-        return;
-      }
     }
     put<R>(acc, z);
   }
@@ -140,16 +119,16 @@ struct InPlace {
       return rows == R ? tile<R> : pick_tile<R - 1>(rows);
   }
 
-  /// A thread's own: a panel of Y (where Y lies in place, of the columns behind the last whole
-  /// panel alone), a tile of sums of those columns, and what the engine wants to know of X's rows.
+  /// A thread's own: panels of Y (where Y lies in place, of the columns behind the last whole panel
+  /// alone), a tile of sums of those columns, and what the engine wants to know of X's rows.
   struct Own {
-    Yp* panel;
+    Yp* panels;
     Z* sums;
     X* heads;
   };
-  static std::int64_t panel_bytes(const Shape& s) {
+  static std::int64_t panels_bytes(const Shape& s) {
     if (!kPacksY && s.n % kNr == 0) return 0;
-    return round_up(s.k * kNr * std::int64_t{sizeof(Yp)}, kLine);
+    return round_up(kAtOnce * s.k * kNr * std::int64_t{sizeof(Yp)}, kLine);
   }
   static std::int64_t sums_bytes(const Shape& s) {
     return s.n % kNr == 0 ? 0 : round_up(kMr * kNr * std::int64_t{sizeof(Z)}, kLine);
@@ -158,7 +137,7 @@ struct InPlace {
     return E::kHeader > 0 ? round_up(s.m * std::int64_t{sizeof(std::int32_t)}, kLine) : 0;
   }
   static std::int64_t own_bytes(const Shape& s) {
-    return panel_bytes(s) + sums_bytes(s) + heads_bytes(s);
+    return panels_bytes(s) + sums_bytes(s) + heads_bytes(s);
   }
   static std::int64_t workspace_bytes(const Plan& plan) {
     return plan.threads * own_bytes(plan.shape);
@@ -166,20 +145,21 @@ struct InPlace {
   static Own own(const Plan& plan, std::int64_t thread) {
     const Shape& s = plan.shape;
     std::byte* const at = static_cast<std::byte*>(plan.workspace) + thread * own_bytes(s);
-    return {reinterpret_cast<Yp*>(at), reinterpret_cast<Z*>(at + panel_bytes(s)),
-            reinterpret_cast<X*>(at + panel_bytes(s) + sums_bytes(s))};
+    return {reinterpret_cast<Yp*>(at), reinterpret_cast<Z*>(at + panels_bytes(s)),
+            reinterpret_cast<X*>(at + panels_bytes(s) + sums_bytes(s))};
   }
 
   static constexpr std::int64_t width_from(const Shape& s, std::int64_t column) {
     return lesser(kNr, s.n - column);
   }
 
-  /// The columns from `column` on, padded with zeros.
-  static void pack_panel(const Shape& s, const Y* y, std::int64_t column, Yp* to) noexcept {
+  /// `count` panels from `column` on, padded with zeros.
+  static void pack_panels(const Shape& s, const Y* y, std::int64_t column, std::int64_t count,
+                          Yp* to) noexcept {
     if constexpr (kPacksY) {
       PackedLayout<E> layout;
       layout.s = s;
-      pack_y<E>(layout, y, s.k, column / kNr, column / kNr + 1, to, 0);
+      pack_y<E>(layout, y, s.k, column / kNr, column / kNr + count, to, s.k * kNr);
     } else {
       const std::int64_t width = width_from(s, column);
       y += column;
@@ -189,46 +169,43 @@ struct InPlace {
   }
   static Rows<const Yp> packed(const Yp* panel) { return {panel, kPackedGroup}; }
 
-  /// All tiles, with y's panels where `panel_at(column, own panel)` says.
+  /// All tiles, with y's panels where `panel_at(column, own panels, whether it is the first)` says.
   template <class PanelAt>
   static void multiply(const Plan& plan, const X* x, Z* z, PanelAt panel_at) {
     const Shape& s = plan.shape;
-    const std::int64_t panels = blocks_of(s.m, kMr), all = panels * blocks_of(s.n, kNr);
-    const auto row = [&](std::int64_t panel) { return panel * s.m / panels; };
+    const std::int64_t high = blocks_of(s.m, kMr), all = high * blocks_of(s.n, kNr);
+    const auto row = [&](std::int64_t q) { return q * s.m / high; };
 #pragma omp parallel num_threads(plan.threads)
     {
       const std::int64_t thread = omp_get_thread_num();
       const Own mine = own(plan, thread);
-      if constexpr (E::kHeader > 0) E::heads(x, s.m, s.k, mine.heads);
-      std::int64_t last = -1;  // column that y_rows are of
+      const std::int64_t begin = all * thread / plan.threads,
+                         end = all * (thread + 1) / plan.threads;
       Rows<const Yp> y_rows{};
-      for (std::int64_t i = all * thread / plan.threads; i < all * (thread + 1) / plan.threads;
-           ++i) {
-        const std::int64_t m = row(i % panels), rows = row(i % panels + 1) - m;
-        const std::int64_t n = i / panels * kNr, width = width_from(s, n);
-        if (n != last) y_rows = panel_at(n, mine.panel);
-        last = n;
-        const auto tile_of = pick_tile<kMr>(rows);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t q = i % high, m = row(q), rows = row(q + 1) - m;
+        const std::int64_t n = i / high * kNr, width = width_from(s, n);
+        if (q == 0 || i == begin) y_rows = panel_at(n, mine.panels, i == begin);
         const Rows<const X> x_rows = {x + m * s.k, s.k};
-        const X* const head = mine.heads + m * kHeadElements;
-        Z* const to = z + m * s.n + n;
-        if (width == kNr) {
-          tile_of(s.k / E::kGroup, x_rows, y_rows, {to, s.n}, head);
-          continue;
-        }
-        tile_of(s.k / E::kGroup, x_rows, y_rows, {mine.sums, kNr}, head);
-        for (std::int64_t r = 0; r < rows; ++r)
-          for (std::int64_t j = 0; j < width; ++j) to[r * s.n + j] = mine.sums[r * kNr + j];
+        X* const head = mine.heads + m * kHeadElements;
+        if constexpr (E::kHeader > 0)
+          if (i - begin < high) E::heads(x_rows.at, rows, s.k, head);
+        const Rows<Z> z_rows = {z + m * s.n + n, s.n}, edge = {mine.sums, kNr};
+        pick_tile<kMr>(rows)(s.k / E::kGroup, x_rows, y_rows, width == kNr ? z_rows : edge, head);
+        for (std::int64_t r = 0; width < kNr && r < rows; ++r)
+          for (std::int64_t j = 0; j < width; ++j) z_rows.at[r * s.n + j] = mine.sums[r * kNr + j];
       }
     }
   }
 
   static void run(const Plan& plan, const X* x, const Y* y, const float*, Z* z) {
     const Shape& s = plan.shape;
-    multiply(plan, x, z, [&](std::int64_t column, Yp* panel) -> Rows<const Yp> {
+    multiply(plan, x, z, [&](std::int64_t column, Yp* panels, bool first) -> Rows<const Yp> {
       if (!kPacksY && width_from(s, column) == kNr) return {y + column, s.n};
-      pack_panel(s, y, column, panel);
-      return packed(panel);
+      const std::int64_t p = column / kNr, i = p % kAtOnce;
+      if (i > 0 && !first) return packed(panels + i * s.k * kNr);
+      pack_panels(s, y, column, lesser(kAtOnce - i, blocks_of(s.n, kNr) - p), panels);
+      return packed(panels);
     });
   }
 
@@ -239,10 +216,10 @@ struct InPlace {
     const Shape& s = plan.shape;
 #pragma omp parallel for num_threads(plan.threads)
     for (std::int64_t column = 0; column < s.n; column += kNr)
-      pack_panel(s, y, column, static_cast<Yp*>(to) + column * s.k);
+      pack_panels(s, y, column, 1, static_cast<Yp*>(to) + column * s.k);
   }
   static void run_packed(const Plan& plan, const X* x, const void* panels, const float*, Z* z) {
-    multiply(plan, x, z, [&](std::int64_t column, Yp*) {
+    multiply(plan, x, z, [&](std::int64_t column, Yp*, bool) {
       return packed(static_cast<const Yp*>(panels) + column * plan.shape.k);
     });
   }

@@ -11,11 +11,8 @@ namespace {
 /// What a panel of X holds before its values, once those are there.
 template <class E>
 void pack_header(std::int64_t rows, std::int64_t depth, typename E::Xp* panel) noexcept {
-  constexpr int kParts = parts_of<E>();
   if constexpr (E::kHeader > 0)
-    for (std::int64_t r = 0; r < rows * kParts; ++r)
-      E::pack_header(panel, r, panel + E::kHeader + r * E::kChunk, blocks_of(depth, E::kChunk),
-                     rows * kParts * E::kChunk);
+    E::pack_header(panel, rows * parts_of<E>(), panel + E::kHeader, blocks_of(depth, E::kChunk));
 }
 
 /// Packs `rows` rows of x, `depth` steps deep, stride ldx.
