@@ -11,6 +11,6 @@ extern const Kernel avx2_in_place = {
     .exec_unit = Avx2::kUnit,
     .f64 = InPlace<FloatAvx2<Avx2::F64, double, double>>::routine(),
     .f32 = InPlace<FloatAvx2<Avx2::F32, float, float>>::routine(),
-    .max_y = kInPlace};
+    .offers = in_place_offers};
 
 }  // namespace kernels::matmul

@@ -1,11 +1,12 @@
 // The matmul that copies no X, written once over an engine (matmul_engine.hpp): its register tile
-// reads X where it lies, and Y, too, where an instruction takes one step of K. Where it takes
-// several, whose values must be side by side, columns of Y are packed a panel at a time, just
-// before all rows of X pass over them; K is a multiple of those steps. Weights packed before
-// (pack:pre) are such panels of kNr columns.
+// reads X where it lies. So it does Y where an instruction takes one step of K and Y is small.
+// Else columns of Y are packed, a panel or two at a time, just before all rows of X pass over them;
+// K is a multiple of the steps that an instruction takes. Weights packed before (pack:pre) are such
+// panels of kNr columns.
 //
 // Tiles are taken column panel by column panel, all rows of each, so that its kNr columns of Y stay
-// near; every thread has as many tiles as the others, or one more.
+// near; every thread has as many tiles as the others, or one more. K is cut into blocks of which a
+// panel stays in L2, and the rows of X into parts of which a block stays in L3.
 #pragma once
 
 #include <omp.h>
@@ -15,8 +16,13 @@
 namespace kernels::matmul {
 namespace {
 
-/// Elements of Y, 800 x 800, beyond which nothing is gained by it.
+/// Elements of Y, 800 x 800, beyond which it does not stay where it lies.
 constexpr std::int64_t kInPlace = 640000;
+/// Rows of X from which a Y beyond that is offered: fewer leave packing it too much of the time.
+constexpr std::int64_t kFewRows = 256;
+inline bool in_place_offers(std::string_view, const Shape& s, int) {
+  return s.k * s.n <= kInPlace || s.m >= kFewRows;
+}
 
 template <class E>
 struct InPlace {
@@ -25,7 +31,7 @@ struct InPlace {
   using Yp = typename E::Yp;
   using Z = typename E::Z;
   using V = typename E::V;
-  static constexpr bool kPacksY = E::kGroup > 1;
+  static constexpr bool kAlwaysPacksY = E::kGroup > 1;
   static_assert(std::is_same_v<X, typename E::Xp> && std::is_same_v<Y, Yp> && parts_of<E>() == 1);
   static constexpr std::int64_t kMr = E::kRows, kNr = E::kVectors * E::kLanes;
   /// Panels that are packed at a time, so that whole lines of Y are read.
@@ -41,7 +47,9 @@ struct InPlace {
   /// Elements from one group of Y to the next: a constant where Y is always packed, so that those
   /// of unrolled steps need no addresses of their own.
   static constexpr std::int64_t kPackedGroup = kNr * E::kGroup;
-  static std::int64_t group_of(const Rows<const Yp>& y) { return kPacksY ? kPackedGroup : y.apart; }
+  static std::int64_t group_of(const Rows<const Yp>& y) {
+    return kAlwaysPacksY ? kPackedGroup : y.apart;
+  }
 
   /// One group of K. The address of a row is a base and at most twice what is between rows, which
   /// an instruction adds up, so that 14 rows take five registers.
@@ -50,7 +58,7 @@ struct InPlace {
   [[gnu::always_inline]] static void add(V (&acc)[R][E::kVectors], const X* const* base,
                                          std::int64_t apart, Rows<const Yp> y) {
     typename E::W w[E::kVectors];
-    if constexpr (kPacksY)
+    if constexpr (kAlwaysPacksY)
       E::load_y(y.at, w);
     else
       E::load_rows(y.at, y.apart, w);
@@ -65,12 +73,16 @@ struct InPlace {
   }
 
   template <int R>
-  [[gnu::always_inline]] static void put(const V (&sums)[R][E::kVectors], Rows<Z> z) {
+  [[gnu::always_inline]] static void put(const V (&sums)[R][E::kVectors], Rows<Z> z,
+                                         bool accumulate) {
+    const auto put_all = [&](auto added) __attribute__((always_inline)) {
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
+      for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < E::kVectors; ++v)
-        E::put(z.at + r * z.apart + v * E::kLanes, sums[r][v], false, nullptr, 0);
+        for (int v = 0; v < E::kVectors; ++v)
+          E::put(z.at + r * z.apart + v * E::kLanes, sums[r][v], added(), nullptr, 0);
+    };
+    accumulate ? put_all(std::true_type()) : put_all(std::false_type());
   }
 
   /// R rows by kNr columns, all `groups` of K; sums start from what `head` tells. Zen 5, one core,
@@ -82,7 +94,7 @@ struct InPlace {
   /// more with as many rows of X at a time as stay in L2: 0.87 to 1.01.
   template <int R>
   [[gnu::noinline]] static void tile(std::int64_t groups, Rows<const X> x, Rows<const Yp> y,
-                                     Rows<Z> z, const X* head) noexcept {
+                                     Rows<Z> z, const X* head, bool accumulate) noexcept {
     constexpr int kBases = (R + kShare - 1) / kShare;
     V acc[R][E::kVectors];
 #pragma GCC unroll 16
@@ -96,7 +108,7 @@ struct InPlace {
       opaque(base[i]);
     }
     const Z* ask = z.at;
-    for (int row = kPacksY ? 0 : R; groups > 0; --groups) {
+    for (int row = y.apart == kPackedGroup ? 0 : R; groups > 0; --groups) {
       if (row < R) {
 #pragma GCC unroll 4
         for (int v = 0; v < E::kVectors; ++v) __builtin_prefetch(ask + v * E::kLanes, 1);
@@ -108,7 +120,7 @@ struct InPlace {
       for (auto& b : base) b += E::kGroup;
       y.at += group_of(y);
     }
-    put<R>(acc, z);
+    put<R>(acc, z, accumulate);
   }
 
   template <int R>
@@ -126,9 +138,21 @@ struct InPlace {
     Z* sums;
     X* heads;
   };
-  static std::int64_t panels_bytes(const Shape& s) {
-    if (!kPacksY && s.n % kNr == 0) return 0;
-    return round_up(kAtOnce * s.k * kNr * std::int64_t{sizeof(Yp)}, kLine);
+  static bool packs_y(const Shape& s) { return kAlwaysPacksY || s.k * s.n > kInPlace; }
+  /// Steps of K a block: of which a panel of Y has a quarter of L2.
+  static std::int64_t depth_of(const Plan& plan) {
+    const Shape& s = plan.shape;
+    if (!packs_y(s)) return s.k;
+    const std::int64_t l2 = plan.caches.l2 > 0 ? plan.caches.l2 : 512 << 10;
+    const std::int64_t most = l2 / 4 / (kNr * std::int64_t{sizeof(Yp)});
+    const std::int64_t blocks = blocks_of(s.k, greater(most, kStep));
+    return round_up(blocks_of(s.k, blocks), kStep);
+  }
+  static constexpr std::int64_t kStep = 64;
+  static std::int64_t panels_bytes(const Plan& plan) {
+    const Shape& s = plan.shape;
+    if (!packs_y(s) && s.n % kNr == 0) return 0;
+    return round_up(kAtOnce * depth_of(plan) * kNr * std::int64_t{sizeof(Yp)}, kLine);
   }
   static std::int64_t sums_bytes(const Shape& s) {
     return s.n % kNr == 0 ? 0 : round_up(kMr * kNr * std::int64_t{sizeof(Z)}, kLine);
@@ -136,77 +160,112 @@ struct InPlace {
   static std::int64_t heads_bytes(const Shape& s) {
     return E::kHeader > 0 ? round_up(s.m * std::int64_t{sizeof(std::int32_t)}, kLine) : 0;
   }
-  static std::int64_t own_bytes(const Shape& s) {
-    return panels_bytes(s) + sums_bytes(s) + heads_bytes(s);
+  static std::int64_t own_bytes(const Plan& plan) {
+    return panels_bytes(plan) + sums_bytes(plan.shape) + heads_bytes(plan.shape);
   }
-  static std::int64_t workspace_bytes(const Plan& plan) {
-    return plan.threads * own_bytes(plan.shape);
-  }
+  static std::int64_t workspace_bytes(const Plan& plan) { return plan.threads * own_bytes(plan); }
   static Own own(const Plan& plan, std::int64_t thread) {
-    const Shape& s = plan.shape;
-    std::byte* const at = static_cast<std::byte*>(plan.workspace) + thread * own_bytes(s);
-    return {reinterpret_cast<Yp*>(at), reinterpret_cast<Z*>(at + panels_bytes(s)),
-            reinterpret_cast<X*>(at + panels_bytes(s) + sums_bytes(s))};
+    std::byte* const at = static_cast<std::byte*>(plan.workspace) + thread * own_bytes(plan);
+    std::byte* const sums = at + panels_bytes(plan);
+    return {reinterpret_cast<Yp*>(at), reinterpret_cast<Z*>(sums),
+            reinterpret_cast<X*>(sums + sums_bytes(plan.shape))};
   }
 
   static constexpr std::int64_t width_from(const Shape& s, std::int64_t column) {
     return lesser(kNr, s.n - column);
   }
 
-  /// `count` panels from `column` on, padded with zeros.
-  static void pack_panels(const Shape& s, const Y* y, std::int64_t column, std::int64_t count,
-                          Yp* to) noexcept {
-    if constexpr (kPacksY) {
-      PackedLayout<E> layout;
-      layout.s = s;
-      pack_y<E>(layout, y, s.k, column / kNr, column / kNr + count, to, s.k * kNr);
-    } else {
-      const std::int64_t width = width_from(s, column);
-      y += column;
-      for (std::int64_t k = 0; k < s.k; ++k, y += s.n, to += kNr)
-        for (std::int64_t j = 0; j < kNr; ++j) to[j] = j < width ? y[j] : Y{};
-    }
+  /// Steps of K of `count` panels from `column` on, padded with zeros.
+  struct Block {
+    std::int64_t begin, depth;
+  };
+  static void pack_panels(const Shape& s, const Y* y, Block k, std::int64_t column,
+                          std::int64_t count, Yp* to) noexcept {
+    PackedLayout<E> layout;
+    layout.s = s;
+    pack_y<E>(layout, y + k.begin * s.n, k.depth, column / kNr, column / kNr + count, to,
+              k.depth * kNr);
   }
   static Rows<const Yp> packed(const Yp* panel) { return {panel, kPackedGroup}; }
 
-  /// All tiles, with y's panels where `panel_at(column, own panels, whether it is the first)` says.
+  /// Rows of X are taken in so many parts, of which a block of K has a quarter of L3.
+  static std::int64_t row_parts(const Plan& plan, std::int64_t depth) {
+    const std::int64_t l3 = plan.caches.l3 > 0 ? plan.caches.l3 : plan.caches.l2 * 4;
+    const std::int64_t bytes = plan.shape.m * depth * std::int64_t{sizeof(X)};
+    return l3 > 0 ? blocks_of(bytes, l3 / 4) : 1;
+  }
+
+  /// All tiles, with y's panels where `panel_at(block of K, column, own panels, whether it is the
+  /// first of the block)` says.
   template <class PanelAt>
   static void multiply(const Plan& plan, const X* x, Z* z, PanelAt panel_at) {
     const Shape& s = plan.shape;
-    const std::int64_t high = blocks_of(s.m, kMr), all = high * blocks_of(s.n, kNr);
-    const auto row = [&](std::int64_t q) { return q * s.m / high; };
+    const std::int64_t depth = depth_of(plan), high = blocks_of(s.m, kMr),
+                       parts = lesser(high, row_parts(plan, depth));
 #pragma omp parallel num_threads(plan.threads)
     {
       const std::int64_t thread = omp_get_thread_num();
       const Own mine = own(plan, thread);
-      const std::int64_t begin = all * thread / plan.threads,
-                         end = all * (thread + 1) / plan.threads;
-      Rows<const Yp> y_rows{};
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t q = i % high, m = row(q), rows = row(q + 1) - m;
-        const std::int64_t n = i / high * kNr, width = width_from(s, n);
-        if (q == 0 || i == begin) y_rows = panel_at(n, mine.panels, i == begin);
-        const Rows<const X> x_rows = {x + m * s.k, s.k};
-        X* const head = mine.heads + m * kHeadElements;
-        if constexpr (E::kHeader > 0)
-          if (i - begin < high) E::heads(x_rows.at, rows, s.k, head);
-        const Rows<Z> z_rows = {z + m * s.n + n, s.n}, edge = {mine.sums, kNr};
-        pick_tile<kMr>(rows)(s.k / E::kGroup, x_rows, y_rows, width == kNr ? z_rows : edge, head);
-        for (std::int64_t r = 0; width < kNr && r < rows; ++r)
-          for (std::int64_t j = 0; j < width; ++j) z_rows.at[r * s.n + j] = mine.sums[r * kNr + j];
+      for (std::int64_t part = 0; part < parts; ++part) {
+        const std::int64_t top = part * high / parts, tiles = (part + 1) * high / parts - top;
+        const std::int64_t all = tiles * blocks_of(s.n, kNr);
+        for (std::int64_t k = 0; k < s.k; k += depth)
+          multiply_part(s, x, z, {k, lesser(depth, s.k - k)}, top, tiles,
+                        all * thread / plan.threads, all * (thread + 1) / plan.threads, mine,
+                        panel_at);
       }
     }
   }
 
+  /// A block of K of tiles [begin, end) of those that `tiles` rows of tiles from `top` on have.
+  template <class PanelAt>
+  static void multiply_part(const Shape& s, const X* x, Z* z, Block k, std::int64_t top,
+                            std::int64_t tiles, std::int64_t begin, std::int64_t end,
+                            const Own& mine, PanelAt panel_at) {
+    const std::int64_t high = blocks_of(s.m, kMr);
+    const auto row = [&](std::int64_t q) { return q * s.m / high; };
+    const bool accumulate = k.begin > 0;
+    Rows<const Yp> y_rows{};
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t q = top + i % tiles, m = row(q), rows = row(q + 1) - m;
+      const std::int64_t n = i / tiles * kNr, width = width_from(s, n);
+      if (q == top || i == begin) y_rows = panel_at(k, n, mine.panels, i == begin);
+      X* const head = mine.heads + m * kHeadElements;
+      if constexpr (E::kHeader > 0)
+        if (i - begin < tiles) put_heads(s, x, k, m, rows, head);
+      const Rows<const X> x_rows = {x + m * s.k + k.begin, s.k};
+      const Rows<Z> z_rows = {z + m * s.n + n, s.n}, edge = {mine.sums, kNr};
+      pick_tile<kMr>(rows)(k.depth / E::kGroup, x_rows, y_rows, width == kNr ? z_rows : edge, head,
+                           accumulate && width == kNr);
+      for (std::int64_t r = 0; width < kNr && r < rows; ++r)
+        for (std::int64_t j = 0; j < width; ++j) {
+          Z& to = z_rows.at[r * s.n + j];
+          to = accumulate ? to + mine.sums[r * kNr + j] : mine.sums[r * kNr + j];
+        }
+    }
+  }
+
+  /// What all of K starts from goes with its first block.
+  static void put_heads(const Shape& s, const X* x, Block k, std::int64_t m, std::int64_t rows,
+                        X* head) {
+    if (k.begin == 0)
+      E::heads(x + m * s.k, rows, s.k, head);
+    else
+      std::fill(head, head + rows * kHeadElements, X{});
+  }
+
   static void run(const Plan& plan, const X* x, const Y* y, const float*, Z* z) {
     const Shape& s = plan.shape;
-    multiply(plan, x, z, [&](std::int64_t column, Yp* panels, bool first) -> Rows<const Yp> {
-      if (!kPacksY && width_from(s, column) == kNr) return {y + column, s.n};
-      const std::int64_t p = column / kNr, i = p % kAtOnce;
-      if (i > 0 && !first) return packed(panels + i * s.k * kNr);
-      pack_panels(s, y, column, lesser(kAtOnce - i, blocks_of(s.n, kNr) - p), panels);
-      return packed(panels);
-    });
+    const bool packs = packs_y(s);
+    multiply(plan, x, z,
+             [&](Block k, std::int64_t column, Yp* panels, bool first) -> Rows<const Yp> {
+               if (!packs && width_from(s, column) == kNr) return {y + column, s.n};
+               const std::int64_t p = column / kNr, i = p % kAtOnce;
+               if (i > 0 && !first) return packed(panels + i * k.depth * kNr);
+               const std::int64_t count = lesser(kAtOnce - i, blocks_of(s.n, kNr) - p);
+               pack_panels(s, y, k, column, count, panels);
+               return packed(panels);
+             });
   }
 
   static std::int64_t packed_bytes(const Plan& plan) {
@@ -216,23 +275,26 @@ struct InPlace {
     const Shape& s = plan.shape;
 #pragma omp parallel for num_threads(plan.threads)
     for (std::int64_t column = 0; column < s.n; column += kNr)
-      pack_panels(s, y, column, 1, static_cast<Yp*>(to) + column * s.k);
+      pack_panels(s, y, {0, s.k}, column, 1, static_cast<Yp*>(to) + column * s.k);
   }
   static void run_packed(const Plan& plan, const X* x, const void* panels, const float*, Z* z) {
-    multiply(plan, x, z, [&](std::int64_t column, Yp*, bool) {
-      return packed(static_cast<const Yp*>(panels) + column * plan.shape.k);
+    multiply(plan, x, z, [&](Block k, std::int64_t column, Yp*, bool) {
+      return packed(static_cast<const Yp*>(panels) + column * plan.shape.k + k.begin * kNr);
     });
   }
 
   static Tiles tiles(const Plan& plan, bool prepacked) {
     const Shape& s = plan.shape;
-    const Tile registers = {kMr, kNr, s.k};
+    const std::int64_t depth = depth_of(plan), parts = row_parts(plan, depth),
+                       rows = blocks_of(s.m, parts);
+    const Tile registers = {kMr, kNr, depth};
     const std::int64_t both = kNr * std::int64_t{sizeof(Yp)} + kMr * std::int64_t{sizeof(X)};
-    const bool stays = both * s.k <= plan.caches.l1d;
+    const bool stays = both * depth <= plan.caches.l1d;
     return {.l1 = registers,
-            .l2 = stays ? Tile{s.m, kNr, s.k} : registers,
-            .l3 = {s.m, blocks_of(s.n, plan.threads), s.k},
-            .y_packed = kPacksY || prepacked ? int{sizeof(Yp)} : 0,
+            .l2 = stays ? Tile{rows, kNr, depth} : registers,
+            .l3 = {rows, blocks_of(s.n, plan.threads), depth},
+            .y_packed = packs_y(s) || prepacked ? int{sizeof(Yp)} : 0,
+            .y_packs = parts,
             .y_prepacked = prepacked};
   }
 
