@@ -1,4 +1,5 @@
-// Idea: small matrices: the 6 x 16 (f64: 6 x 8) tile on X and Y where they lie.
+// Idea: the 6 x 16 (f64: 6 x 8) tile on X where it lies, and so on a small Y; of a larger one a
+// panel is packed just before.
 // Bound: as avx2_packed, while L2 and L3 bring what L1 drops.
 // Gains over avx2_packed: nothing is copied. In turns on Zen 5, one core: fp32 1.02 times as fast
 // at 128 and 256 cubed, 1.03 at 512, 1.01 at 640; f64 1.03, 1.01, 0.7 (rows 4 KB apart) and 0.97.

@@ -18,10 +18,11 @@ namespace {
 
 /// Elements of Y, 800 x 800, beyond which it does not stay where it lies.
 constexpr std::int64_t kInPlace = 640000;
-/// Rows of X from which a Y beyond that is offered: fewer leave packing it too much of the time.
-constexpr std::int64_t kFewRows = 256;
+/// Rows of X from which a Y beyond that is offered. 256 rows of cold weights, two cores of Zen 5:
+/// 0.88 to 1.02 times as fast as by panels of X, whose tiles ask for Y.
+constexpr std::int64_t kManyRows = 512;
 inline bool in_place_offers(std::string_view, const Shape& s, int) {
-  return s.k * s.n <= kInPlace || s.m >= kFewRows;
+  return s.k * s.n <= kInPlace || s.m >= kManyRows;
 }
 
 template <class E>
