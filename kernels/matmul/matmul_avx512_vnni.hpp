@@ -91,11 +91,11 @@ struct Int8Vnni : Int32SumsAvx512 {
   static void put_heads(const X* x, std::int64_t rows, std::int64_t next, std::int64_t chunks,
                         std::int64_t apart, Xp* heads) {
     for (; rows >= 4; rows -= 4, x += 4 * next, heads += 16)
-      put_four<4>(x, next, chunks, apart, heads);
-    for (; rows > 0; --rows, x += next, heads += 4) put_four<1>(x, next, chunks, apart, heads);
+      put_some<4>(x, next, chunks, apart, heads);
+    for (; rows > 0; --rows, x += next, heads += 4) put_some<1>(x, next, chunks, apart, heads);
   }
   template <int R>
-  static void put_four(const X* x, std::int64_t next, std::int64_t chunks, std::int64_t apart,
+  static void put_some(const X* x, std::int64_t next, std::int64_t chunks, std::int64_t apart,
                        Xp* heads) {
     __m512i sums[4] = {zero(), zero(), zero(), zero()};
     for (; chunks > 0; --chunks, x += apart)

@@ -45,8 +45,7 @@ struct InPlace {
     std::int64_t apart;
   };
 
-  /// Elements from one group of Y to the next: a constant where Y is always packed, so that those
-  /// of unrolled steps need no addresses of their own.
+  /// Elements from one group of Y to the next, a constant where Y is always packed.
   static constexpr std::int64_t kPackedGroup = kNr * E::kGroup;
   static std::int64_t group_of(const Rows<const Yp>& y) {
     return kAlwaysPacksY ? kPackedGroup : y.apart;
@@ -92,7 +91,7 @@ struct InPlace {
   /// 0.995 to 1.02), in halves between; lines of Z not asked for, packed Y 0.99, Y in place 1.00
   /// to 1.01; two to eight groups unrolled 0.99 to 1.005; the next rows of X asked for 0.98
   /// to 1.00; the next panel of Y packed in pieces between the tiles 0.97 to 0.99. 1024 cubed and
-  /// more with as many rows of X at a time as stay in L2: 0.87 to 1.01.
+  /// more by a tile of 14 x 32, with as many rows of X at a time as stay in L2: 0.87 to 1.01.
   template <int R>
   [[gnu::noinline]] static void tile(std::int64_t groups, Rows<const X> x, Rows<const Yp> y,
                                      Rows<Z> z, const X* head, bool accumulate) noexcept {
@@ -176,10 +175,11 @@ struct InPlace {
     return lesser(kNr, s.n - column);
   }
 
-  /// Steps of K of `count` panels from `column` on, padded with zeros.
+  /// Steps of K.
   struct Block {
     std::int64_t begin, depth;
   };
+  /// Of `count` panels from `column` on, padded with zeros.
   static void pack_panels(const Shape& s, const Y* y, Block k, std::int64_t column,
                           std::int64_t count, Yp* to) noexcept {
     PackedLayout<E> layout;
@@ -193,7 +193,7 @@ struct InPlace {
   static std::int64_t row_parts(const Plan& plan, std::int64_t depth) {
     const std::int64_t l3 = plan.caches.l3 > 0 ? plan.caches.l3 : plan.caches.l2 * 4;
     const std::int64_t bytes = plan.shape.m * depth * std::int64_t{sizeof(X)};
-    return l3 > 0 ? blocks_of(bytes, l3 / 4) : 1;
+    return l3 > 0 ? lesser(blocks_of(bytes, l3 / 4), blocks_of(plan.shape.m, kMr)) : 1;
   }
 
   /// All tiles, with y's panels where `panel_at(block of K, column, own panels, whether it is the
@@ -202,7 +202,7 @@ struct InPlace {
   static void multiply(const Plan& plan, const X* x, Z* z, PanelAt panel_at) {
     const Shape& s = plan.shape;
     const std::int64_t depth = depth_of(plan), high = blocks_of(s.m, kMr),
-                       parts = lesser(high, row_parts(plan, depth));
+                       parts = row_parts(plan, depth);
 #pragma omp parallel num_threads(plan.threads)
     {
       const std::int64_t thread = omp_get_thread_num();
