@@ -343,8 +343,9 @@ std::string Outcome::words(double timeout_s) const {
   const std::string tail = last.empty() ? "" : ": " + last;
   if (signal != 0) {
     const char* name = ::sigabbrev_np(signal);
-    return fmt::format("killed by {}{}{}", name ? "SIG" : "signal ",
-                       name ? name : std::to_string(signal), tail);
+    return fmt::format("killed by {}{}{}{}", name ? "SIG" : "signal ",
+                       name ? name : std::to_string(signal),
+                       signal == SIGILL ? " (an instruction that this CPU lacks)" : "", tail);
   }
   if (exit_code < 0) return "ended, nobody knows how" + tail;
   return fmt::format("exit code {}{}", exit_code, tail);

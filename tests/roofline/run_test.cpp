@@ -305,6 +305,8 @@ TEST(Process, TellsHowItEnded) {
   EXPECT_EQ(good.error_text, "oops\n");
   EXPECT_EQ(shell("echo first >&2; echo last >&2; exit 3").words(1), "exit code 3: last");
   EXPECT_EQ(shell("kill -SEGV $$").words(1), "killed by SIGSEGV");
+  EXPECT_EQ(shell("kill -ILL $$").words(1),
+            "killed by SIGILL (an instruction that this CPU lacks)");
   EXPECT_EQ(shell("printf 'a\\001\\377b' >&2; exit 1").words(1), "exit code 1: a??b");
   EXPECT_EQ(run_process({{"/no/such/program"}, {}, 5, false}).exit_code, 127);
 }
