@@ -11,6 +11,8 @@
 
 #include <omp.h>
 
+#include <algorithm>
+
 #include "kernels/matmul/matmul_packed_panels.hpp"
 
 namespace kernels::matmul {
