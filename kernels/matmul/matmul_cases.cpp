@@ -120,7 +120,7 @@ std::vector<Case> test_cases() {
       {64, 64, 64},   {33, 1, 70},    {100, 200, 50},  {145, 97, 513},   {200, 130, 1030},
       {47, 65, 300},  {65, 70, 700},  {97, 129, 129},  {128, 40, 513},   {40, 33, 4500},
       {3, 1900, 250}, {600, 680, 60}, {300, 330, 600}, {15, 1030, 1601}, {1, 12500, 43},
-      {1, 4096, 43},  {1, 8192, 75},  {40, 260, 2048}};
+      {1, 4096, 43},  {1, 8192, 75},  {40, 260, 2048}, {1, 300, 4500}};
   std::vector<Case> all;
   for (const char* type : kTypes)
     for (const Shape& s : kShapes)
@@ -131,11 +131,11 @@ std::vector<Case> test_cases() {
           c.keys.insert(c.keys.end() - 1, {"data", "integers"});
           all.push_back(c);
         }
-  // Rows whose X stays in L2 for deeper blocks of K than with Y beside it (Packed::part).
-  // Rows by more columns than half of L3 holds a block of K of: several parts a thread, or panels
-  // that three threads share.
   for (const bool packed : {false, true}) {
+    // Rows whose X stays in L2 for deeper blocks of K than with Y beside it (Packed::part).
     all.push_back(make("f32", 215, 700, 300, packed, false, 1));
+    // Rows by more columns than half of L3 holds a block of K of: several parts a thread, or panels
+    // that three threads share.
     for (const int threads : {1, 3})
       all.push_back(make("f32", 700, 3800, 144, packed, false, threads));
     all.push_back(make("f64", 320, 2100, 160, packed, false, 3));

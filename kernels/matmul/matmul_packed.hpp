@@ -88,14 +88,15 @@ struct Packed {
   static void few_rows(const Layout& l, const Xp* x, const Yp* held, std::int64_t p,
                        std::int64_t count, const float* scales, Z* z) noexcept {
     const std::int64_t column = p * kNr, width = lesser(kNr, l.s.n - column);
-    const auto tile_of = count == 4   ? tile<E, 1, 4>
-                         : count == 2 ? tile<E, 1, 2>
-                                      : pick_tile<E, E::kRows, true>(l.s.m);
+    const auto tile_of = count == 4                 ? tile<E, 1, 4>
+                         : count == 2               ? tile<E, 1, 2>
+                         : l.s.m == 1 && l.far == 0 ? tile<E, 1, 1, 0>
+                                                    : pick_tile<E, E::kRows, true>(l.s.m);
     for (std::int64_t block = 0; block < l.k_blocks; ++block) {
       const Yp* y = held + l.held(block, p);
       const Ahead ahead{
           .at = reinterpret_cast<const std::byte*>(y) + l.far,
-          .rows = l.y_far && l.far > 0 ? E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine : 0,
+          .rows = E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine,
           .into_l1 = l.into_l1};
       tile_of(blocks_of(l.depth(block), E::kGroup), x + block * l.x_panel, y, l.column(),
               z + column, l.s.n, width, block > 0, scales != nullptr ? scales + column : nullptr,

@@ -56,9 +56,11 @@ struct PackedLayout {
   /// to 1.13, at 5 0.97 to 1.08, at 6 to 12 0.8 to 0.99. One core of Zen 5 gains by 8 KB into L1,
   /// over 4 KB into L2, 1.07 to 1.27 times at M = 2 to 12, two 0.93 to 1.06 where memory gives
   /// them 50 GB/s and 1.09 to 1.27 at M = 12; by 4 KB one 1.02 to 1.12, by 12 KB 1.03 to 1.29,
-  /// without 0.72 to 0.86. At M = 1 it follows a panel best by itself, 0.97 to 1.17 times as fast
-  /// as with 8 KB into L2, where those into L1 are 0.98 to 1.08 (of bytes 0.97 to 1.1 and 1.0 to
-  /// 1.07); with the first lines of each next page 0.8 to 1.05 of that.
+  /// without 0.72 to 0.86; by 10 KB, over 8, at M = 8 1.00 to 1.02, at 12 and 14 1.03 to 1.07, at 1
+  /// to 4 0.94 to 1.02. At M = 1, with one product a line, which few of its schedulers' places wait
+  /// for, it follows a panel best by itself, if the tile does nothing else (Z's lines, requests for
+  /// none): 1.03 to 1.06 times as fast as with 8 KB; with more products a line 0.75 to 0.96. What a
+  /// tile does beside them takes 4 to 11 % of M = 1.
   std::int64_t far = 0;
   bool into_l1 = false;
   /// Panels of Y at a time where X is one row. Streams in several pages at once keep more of DRAM
@@ -136,8 +138,10 @@ struct PackedLayout {
     };
     if (s.m == 1) l.side = by_reading(4, 2, 1);
     const std::int64_t rows = s.m * kParts, into_l2 = rows <= 2 ? 1024 : rows <= 4 ? 4096 : 6144;
-    l.far = s.m == 1 ? by_reading(2048, 1024, sizeof(Yp) == 1 ? 8192 : 0)
-                     : by_reading(4096, into_l2, 8192);
+    constexpr std::int64_t kProducts = E::kVectors * kParts,
+                           kLines = kNr * E::kGroup * std::int64_t{sizeof(Yp)} / kLine;
+    l.far = s.m == 1 ? by_reading(2048, 1024, kProducts <= kLines ? 0 : 8192)
+                     : by_reading(4096, into_l2, rows < 8 ? 8192 : 10240);
     l.into_l1 = by_reading(false, rows == 3 || rows == 4, true);
     // Rows stream through weights that were packed before.
     l.streams =

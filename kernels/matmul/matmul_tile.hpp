@@ -69,7 +69,8 @@ template <class E, class V>
 /// Xeon with AMX, 2 to 28 % at M = 8 on Zen 5. A high one asks for few, and loses 3 to 8 % by it
 /// there, and 6 % by a chunk's steps unrolled; but for many where weights packed before stream
 /// past: Zen 4, cold, 9 to 14 rows, one core 1.09 to 1.19 times as fast (fp64 at 14 1.01), two 0.98
-/// to 1.10, 20 to 40 rows 0.99 to 1.10. A half or an eighth at a time: 0.95 to 1.03 of that.
+/// to 1.10, 20 to 40 rows 0.99 to 1.10. A half or an eighth at a time: 0.95 to 1.03 of that. In
+/// none: a tile that asks for nothing, Z's lines included, and packs nothing.
 constexpr int asks_of(int rows, bool streams) { return rows <= 8 || streams ? 4 : 1; }
 
 /// One step of K: R rows of a panel of X by a group of Y's.
@@ -185,23 +186,28 @@ template <class E, int R, int P, int Asks = asks_of(R, false)>
   };
   const bool in_thirds = kInThirds<E, R, P, Asks> && width == kNr && groups >= kSteps;
   for (std::int64_t chunks = groups / kSteps - in_thirds; chunks > 0; --chunks) {
-    ask_for_z();
-    ask_for_z();
-    std::int64_t row = 0;
+    if constexpr (Asks == 0) {
+#pragma GCC unroll 16
+      for (int g = 0; g < kSteps; ++g) step(g % kSets, x + g * E::kGroup, y + g * kNr * E::kGroup);
+    } else {
+      ask_for_z();
+      ask_for_z();
+      std::int64_t row = 0;
 #pragma GCC unroll 8
-    for (int ask = 0; ask < Asks; ++ask) {
-      for (; row < ahead.rows * (ask + 1) / Asks; ++row)
+      for (int ask = 0; ask < Asks; ++ask) {
+        for (; row < ahead.rows * (ask + 1) / Asks; ++row)
 #pragma GCC unroll 4
-        for (int p = 0; p < P; ++p)
-          ahead.ask_for(row, p * panel * std::int64_t{sizeof(typename E::Yp)});
+          for (int p = 0; p < P; ++p)
+            ahead.ask_for(row, p * panel * std::int64_t{sizeof(typename E::Yp)});
 #pragma GCC unroll 8
-      for (int g = ask * kSteps / Asks; g < (ask + 1) * kSteps / Asks; ++g)
-        step(g % kSets, x + g * E::kGroup, y + g * kNr * E::kGroup);
+        for (int g = ask * kSteps / Asks; g < (ask + 1) * kSteps / Asks; ++g)
+          step(g % kSets, x + g * E::kGroup, y + g * kNr * E::kGroup);
+      }
+      ahead.at += ahead.further;
+      for (std::int64_t row = 0; row < beside.rows; ++row) beside.ask_for(row, 0);
+      beside.at += beside.further;
+      copy.chunk();
     }
-    ahead.at += ahead.further;
-    for (std::int64_t row = 0; row < beside.rows; ++row) beside.ask_for(row, 0);
-    beside.at += beside.further;
-    copy.chunk();
     x += kRows * E::kChunk;
     y += kSteps * kNr * E::kGroup;
   }
