@@ -94,10 +94,9 @@ struct Packed {
                                                     : pick_tile<E, E::kRows, true>(l.s.m);
     for (std::int64_t block = 0; block < l.k_blocks; ++block) {
       const Yp* y = held + l.held(block, p);
-      const Ahead ahead{
-          .at = reinterpret_cast<const std::byte*>(y) + l.far,
-          .rows = E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine,
-          .into_l1 = l.into_l1};
+      const Ahead ahead{.at = reinterpret_cast<const std::byte*>(y) + l.far,
+                        .rows = E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine,
+                        .into_l1 = l.into_l1};
       tile_of(blocks_of(l.depth(block), E::kGroup), x + block * l.x_panel, y, l.column(),
               z + column, l.s.n, width, block > 0, scales != nullptr ? scales + column : nullptr,
               ahead, {}, {});

@@ -15,6 +15,8 @@
 
 #include <omp.h>
 
+#include <algorithm>
+
 #include "kernels/matmul/matmul_engine.hpp"
 #include "kernels/shares.hpp"
 #include "kernels/simd/ahead.hpp"
@@ -52,19 +54,18 @@ struct Skinny {
   static constexpr std::int64_t kRows = kDepth * E::kGroup;
   static constexpr std::int64_t kLine = 64;
   /// Row by row: one row of X, where a group is a row or takes little to weave. One core of Zen 5
-  /// reads fp32 at 39 GB/s so, bf16 at 40, int8 at 37 (31, 32, 34 by visits asked for 512 bytes
-  /// before, 30, 29, 35 by 2 KB into L2), two at 72, 68 and 54 to 58 (61, 62, 58; 61, 57, 65), or
-  /// at 47 to 50 of the 50 that they had at other times (36 to 39). 4 or 16 KB before, or into L2:
-  /// 0.9 to 1.0 times as fast; not asked for: 0.4 to 0.94.
+  /// reads bf16 at 40 GB/s so, int8 at 37 (32, 34 by visits asked for 512 bytes before, 29, 35 by 2
+  /// KB into L2), two at 68 and 54 to 58 (62, 58; 57, 65), or at 47 to 50 of the 50 that they had
+  /// at other times (36 to 39). 4 or 16 KB before, or into L2: 0.9 to 1.0 times as fast; not asked
+  /// for: 0.4 to 0.94.
   ///
   /// Some groups at a time save loads and stores of sums. Where L1 does not hold those of a row,
-  /// kWide of them, each asked for a little before, are on two cores 1.04 to 1.17 (bf16, 28672
-  /// columns), 1.05 to 1.08 (fp32) and 1.06 times as fast (fp64, 8192 columns), on one 0.98
-  /// to 1.06; where it does, 0.75 to 0.95. Of bytes, kShort groups at a time leave L1 room for the
-  /// next ones of a short row; of longer ones a whole visit, asked for a visit before, is 1.06
-  /// to 1.28 times as fast as visits asked for twice, kShort 1.05 to 1.25, in segments of 4096
-  /// columns 0.87 to 1.2, asked for 16 or 32 KB before 0.8 to 1.05.
-  static constexpr std::int64_t kRowAhead = 8192, kWideAhead = sizeof(Y) == 2 ? 2048 : 1024;
+  /// kWide of them, each asked for a little before, are on two cores 1.04 to 1.17 times as fast
+  /// (bf16, 28672 columns), on one 0.98 to 1.06; where it does, 0.75 to 0.95. Of bytes, kShort
+  /// groups at a time leave L1 room for the next ones of a short row; of longer ones a whole visit,
+  /// asked for a visit before, is 1.06 to 1.28 times as fast as visits asked for twice, kShort 1.05
+  /// to 1.25, in segments of 4096 columns 0.87 to 1.2, asked for 16 or 32 KB before 0.8 to 1.05.
+  static constexpr std::int64_t kRowAhead = 8192, kWideAhead = 2048;
   static constexpr std::int64_t kShortRow = 4096;
   /// Row by row on Zen 4: bytes alone, asked for into L2, and where rows so many bytes apart share
   /// a set of its L1 of eight ways. At 4096 columns one core is 1.17 to 1.25 (int8) and 1.10
@@ -75,17 +76,28 @@ struct Skinny {
   static constexpr std::int64_t kOneSet = 4096;
   static constexpr int kWide = sizeof(typename E::V) == 64 ? 4 : 1;
   static constexpr int kShort = sizeof(Y) == 1 && kDepth % 4 == 0 ? 4 / E::kGroup : 1;
+  static constexpr int kLong = sizeof(Y) == 1 ? kDepth : kWide;
   static constexpr bool kRowByRow = sizeof(Y) > 1 ? E::kGroup == 1 : kShort > 1;
+  /// Or four rows at a time that are not asked for, where one instruction takes a line as it lies:
+  /// with two a line, a core of Zen 5 holds enough of them to read ahead by itself. fp32 1.06 (4096
+  /// columns) and 1.20 times as fast (14336) on one core as row by row, fp64 1.19, two 1.11 to 1.25
+  /// where memory gives them 80 GB/s and 1.06 to 1.12 at 50, in L2 1.03 to 1.65. With twice as many
+  /// instructions (addresses, sums that begin at zero) 0.85 to 0.92 of that, with four times 0.65;
+  /// two or eight rows 0.8 to 0.95; asked for 512 bytes before 0.98, 2 KB 0.9 to 0.97.
+  static constexpr int kFour = 4;
+  static constexpr bool kInFours =
+      sizeof(Y) * E::kLanes == 64 && sizeof(typename E::V) == 64 && kDepth % kFour == 0;
 
   /// How lines are asked for before they are loaded.
   enum class Asking {
     kNone,
-    kAhead,     ///< a strip's at once, some columns before their turn
-    kTwice,     ///< so, and once more a quarter as far
-    kPaced,     ///< so, but each with a pause behind, as a strip's lines are loaded
-    kInOrder,   ///< a visit before, in the order of memory, spread over the rows of sums
-    kRowByRow,  ///< few of a visit's groups after the others, see kRowAhead and kOneSet
-    kRowsByRow  ///< so, but more of them
+    kAhead,      ///< a strip's at once, some columns before their turn
+    kTwice,      ///< so, and once more a quarter as far
+    kPaced,      ///< so, but each with a pause behind, as a strip's lines are loaded
+    kInOrder,    ///< a visit before, in the order of memory, spread over the rows of sums
+    kRowByRow,   ///< few of a visit's groups after the others, see kRowAhead and kOneSet
+    kRowsByRow,  ///< so, but more of them
+    kInFours     ///< not at all, see kInFours
   };
 
   struct Layout {
@@ -194,10 +206,18 @@ struct Skinny {
            Books::bytes(plan.threads, l);
   }
 
+  /// Steps of K for which sums are loaded and stored once.
+  static std::int64_t steps_at_once(Asking asking) {
+    if (asking == Asking::kRowByRow) return kShort * E::kGroup;
+    if (asking == Asking::kRowsByRow) return kLong * E::kGroup;
+    return asking == Asking::kInFours ? kFour : kRows;
+  }
+
   static Tiles tiles(const Plan& plan, bool) {
     const Layout l = layout(plan);
-    return {.l1 = {l.s.m, kNr, kRows},
-            .l2 = {l.s.m, l.segment, kRows},
+    const std::int64_t steps = steps_at_once(l.asking);
+    return {.l1 = {l.s.m, kNr, steps},
+            .l2 = {l.s.m, l.segment, steps},
             .l3 = {l.s.m, l.segment, blocks_of(l.s.k, l.buffers)},
             .x_packed = kParts * int{sizeof(Xp)}};
   }
@@ -258,6 +278,7 @@ struct Skinny {
   /// to 1.02, 16 0.92 to 1.05.
   static Asking asking(const Layout& l, bool long_row) {
     const bool one_set = l.s.n % kOneSet == 0 && sizeof(Y) == 1 && l.reading == Reading::into_l2;
+    if (kInFours && l.reading == Reading::in_order && l.rows == 1) return Asking::kInFours;
     if (kRowByRow && (l.reading == Reading::in_order || one_set) && l.rows == 1)
       return long_row ? Asking::kRowsByRow : Asking::kRowByRow;
     if (l.reading == Reading::in_order) return l.rows <= 4 ? Asking::kTwice : Asking::kAhead;
@@ -357,6 +378,23 @@ struct Skinny {
     }
   }
 
+  /// sums += four rows of Y, `apart` from one to the next, times x: of each vector a load, four
+  /// multiply-adds and a store, with one index for all, as what a core holds between them is how
+  /// far it reads ahead.
+  [[gnu::noinline]] static void add_four(const Xp* x, const Y* y, std::int64_t apart,
+                                         std::int64_t whole, Kept* sums) noexcept {
+    const Y *const second = y + apart, *const third = second + apart, *const fourth = third + apart;
+    const auto a = E::broadcast(x), b = E::broadcast(x + 1), c = E::broadcast(x + 2),
+               d = E::broadcast(x + 3);
+#pragma GCC unroll 1
+    for (std::int64_t j = 0; j < whole; j += E::kLanes) {
+      auto sum = E::step(E::load_sums(sums + j), E::load_sums(y + j), a);
+      sum = E::step(sum, E::load_sums(second + j), b);
+      sum = E::step(sum, E::load_sums(third + j), c);
+      E::put(sums + j, E::step(sum, E::load_sums(fourth + j), d), false, nullptr, 0);
+    }
+  }
+
   template <Asking kAsking>
   static void task(const Layout& l, const Xp* x, const Y* y, std::int64_t column,
                    std::int64_t begin, std::int64_t end, bool more, Kept* sums) noexcept {
@@ -369,13 +407,19 @@ struct Skinny {
       Lines lines = Lines::of(yk + (more_visits ? kRows * l.s.n : 0), whole, l.s.n);
       std::int64_t j = 0;
       if constexpr (kAsking == Asking::kRowByRow || kAsking == Asking::kRowsByRow) {
-        constexpr int kMore = sizeof(Y) == 1 ? kDepth : kWide;
-        constexpr int kGroups = kAsking == Asking::kRowByRow ? kShort : kMore;
+        constexpr int kGroups = kAsking == Asking::kRowByRow ? kShort : kLong;
         if (k + kRows <= l.s.k) {
           if (sizeof(Y) == 1 && l.reading == Reading::into_l2)
             row_by_row<kGroups, 2>(l, xk, yk, whole, add, sums);
           else
             row_by_row<kGroups, 3>(l, xk, yk, whole, add, sums);
+          j = whole;
+        }
+      } else if constexpr (kAsking == Asking::kInFours) {
+        if (k + kRows <= l.s.k) {
+          if (!add) std::fill_n(sums, whole, Kept{});
+          for (int d = 0; d < kDepth; d += kFour)
+            add_four(xk + d, yk + d * l.s.n, l.s.n, whole, sums);
           j = whole;
         }
       } else if (k + kRows <= l.s.k)
@@ -475,7 +519,10 @@ struct Skinny {
         const std::int64_t column = segment * l.segment;
         const std::int64_t end = lesser((p + 1) * l.part, l.s.k);
         Kept* const sums = all_sums + mine[segment] * l.sums + column * l.rows;
-        if constexpr (kRowByRow) {
+        if constexpr (kInFours) {
+          if (l.asking == Asking::kInFours)
+            return task<Asking::kInFours>(l, xp, y, column, p * l.part, end, more, sums);
+        } else if constexpr (kRowByRow) {
           if (l.asking == Asking::kRowByRow)
             return task<Asking::kRowByRow>(l, xp, y, column, p * l.part, end, more, sums);
           if (l.asking == Asking::kRowsByRow)
