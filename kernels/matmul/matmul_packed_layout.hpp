@@ -57,10 +57,10 @@ struct PackedLayout {
   /// over 4 KB into L2, 1.07 to 1.27 times at M = 2 to 12, two 0.93 to 1.06 where memory gives
   /// them 50 GB/s and 1.09 to 1.27 at M = 12; by 4 KB one 1.02 to 1.12, by 12 KB 1.03 to 1.29,
   /// without 0.72 to 0.86; by 10 KB, over 8, at M = 8 1.00 to 1.02, at 12 and 14 1.03 to 1.07, at 1
-  /// to 4 0.94 to 1.02. At M = 1, with one product a line, which few of its schedulers' places wait
-  /// for, it follows a panel best by itself, if the tile does nothing else (Z's lines, requests for
-  /// none): 1.03 to 1.06 times as fast as with 8 KB; with more products a line 0.75 to 0.96. What a
-  /// tile does beside them takes 4 to 11 % of M = 1.
+  /// to 4 0.94 to 1.02. At M = 1, where each line is one product, its window reaches far enough
+  /// without (0), if the tile does nothing else: requests for Z and empty loops of others took 4
+  /// to 11 %. So it is 1.03 to 1.06 times as fast as with 8 KB; with more products a line 0.75
+  /// to 0.96.
   std::int64_t far = 0;
   bool into_l1 = false;
   /// Panels of Y at a time where X is one row. Streams in several pages at once keep more of DRAM

@@ -78,12 +78,14 @@ struct Skinny {
   static constexpr int kShort = sizeof(Y) == 1 && kDepth % 4 == 0 ? 4 / E::kGroup : 1;
   static constexpr int kLong = sizeof(Y) == 1 ? kDepth : kWide;
   static constexpr bool kRowByRow = sizeof(Y) > 1 ? E::kGroup == 1 : kShort > 1;
-  /// Or four rows at a time that are not asked for, where one instruction takes a line as it lies:
-  /// with two a line, a core of Zen 5 holds enough of them to read ahead by itself. fp32 1.06 (4096
-  /// columns) and 1.20 times as fast (14336) on one core as row by row, fp64 1.19, two 1.11 to 1.25
-  /// where memory gives them 80 GB/s and 1.06 to 1.12 at 50, in L2 1.03 to 1.65. With twice as many
-  /// instructions (addresses, sums that begin at zero) 0.85 to 0.92 of that, with four times 0.65;
-  /// two or eight rows 0.8 to 0.95; asked for 512 bytes before 0.98, 2 KB 0.9 to 0.97.
+  /// Or four rows at a time and no requests, where one instruction multiplies a line as it lies. A
+  /// core of Zen 5 reads as far ahead as its window reaches, which two instructions a line leave
+  /// far enough. Against row by row fp32 is 1.06 (4096 columns) and 1.20 times as fast (14336) on
+  /// one core, fp64 1.19, two 1.11 to 1.25 where memory gives them 80 GB/s and 1.06 to 1.12 at 50,
+  /// in L2 1.03 to 1.65. With twice as many instructions (addresses, sums that begin at zero) 0.85
+  /// to 0.92 of that, with four times 0.65; two or eight rows 0.8 to 0.95; asked for 512 bytes
+  /// before 0.98, 2 KB 0.9 to 0.97. bf16 and bytes, of which a line is two to five vector
+  /// operations, 28 to 34 GB/s of 41.
   static constexpr int kFour = 4;
   static constexpr bool kInFours =
       sizeof(Y) * E::kLanes == 64 && sizeof(typename E::V) == 64 && kDepth % kFour == 0;
@@ -379,8 +381,7 @@ struct Skinny {
   }
 
   /// sums += four rows of Y, `apart` from one to the next, times x: of each vector a load, four
-  /// multiply-adds and a store, with one index for all, as what a core holds between them is how
-  /// far it reads ahead.
+  /// multiply-adds from memory and a store, with one index for all.
   [[gnu::noinline]] static void add_four(const Xp* x, const Y* y, std::int64_t apart,
                                          std::int64_t whole, Kept* sums) noexcept {
     const Y *const second = y + apart, *const third = second + apart, *const fourth = third + apart;
