@@ -16,6 +16,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/matmul/matmul_engine.hpp"
 #include "kernels/shares.hpp"
@@ -88,7 +89,7 @@ struct Skinny {
   /// operations, 28 to 34 GB/s of 41.
   static constexpr int kFour = 4;
   static constexpr bool kInFours =
-      sizeof(Y) * E::kLanes == 64 && sizeof(typename E::V) == 64 && kDepth % kFour == 0;
+      std::is_same_v<Y, Kept> && sizeof(typename E::V) == 64 && kDepth % kFour == 0;
 
   /// How lines are asked for before they are loaded.
   enum class Asking {
@@ -381,7 +382,7 @@ struct Skinny {
   }
 
   /// sums += four rows of Y, `apart` from one to the next, times x: of each vector a load, four
-  /// multiply-adds from memory and a store, with one index for all.
+  /// multiply-adds from memory and a store, with one index for all. Y is of the sums' type.
   [[gnu::noinline]] static void add_four(const Xp* x, const Y* y, std::int64_t apart,
                                          std::int64_t whole, Kept* sums) noexcept {
     const Y *const second = y + apart, *const third = second + apart, *const fourth = third + apart;
