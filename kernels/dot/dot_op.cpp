@@ -135,13 +135,17 @@ class Dot final : public Problem {
   const T* x(std::int64_t slot) const { return inputs_->x[slot].data(); }
   const T* y(std::int64_t slot) const { return inputs_->y[slot].data(); }
 
-  /// The last of `count` calls on a part. Of a product in L1 a division would be a twentieth.
+  /// The last of `count` calls on a part. Of a product in L1 a division would be a twentieth, and
+  /// so would be looking up where warm inputs lie: loads that wait for the call before.
   Acc calls(std::int64_t first, std::int64_t count, Slice part) const {
     Acc last = 0;
     std::int64_t slot = first % slots_;
+    const T *xs = x(slot), *ys = y(slot);
     for (std::int64_t i = 0; i < count; ++i) {
-      last = function_(x(slot) + part.begin, y(slot) + part.begin, part.end - part.begin);
+      last = function_(xs + part.begin, ys + part.begin, part.end - part.begin);
+      if (slots_ == 1) continue;
       if (++slot == slots_) slot = 0;
+      xs = x(slot), ys = y(slot);
     }
     return last;
   }
