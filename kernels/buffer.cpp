@@ -1,7 +1,6 @@
 #include "kernels/buffer.hpp"
 
 #include <sched.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,15 +8,15 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "kernels/l2_pages.hpp"
 
 namespace kernels {
 namespace {
 
-constexpr std::size_t kPage = 4096, kHuge = std::size_t{2} << 20;
-/// What small buffers share. In pages of 4 KiB they lie in L2 as it happens: two cores of Zen 5
-/// took 36 or 41 us for 256 cubed in bf16, in most processes the latter.
-constexpr std::size_t kBlock = 2 * kHuge;
+constexpr std::size_t kPage = 4096;
 
 /// AddressSanitizer sees what lies past the end of a buffer if each has memory of its own.
 #if defined(__SANITIZE_ADDRESS__)
@@ -40,11 +39,9 @@ const cpu_set_t kAllowed = [] {
   return set;
 }();
 
-std::shared_ptr<std::byte> allocate_on(std::size_t boundary, std::size_t bytes) {
-  const std::size_t rounded = rounded_up(bytes, boundary);
-  void* p = std::aligned_alloc(boundary, rounded);
+std::shared_ptr<std::byte> allocate_pages(std::size_t bytes) {
+  void* p = std::aligned_alloc(kPage, bytes);
   if (p == nullptr) throw std::bad_alloc();
-  if (boundary == kHuge) madvise(p, rounded, MADV_HUGEPAGE);
   return {static_cast<std::byte*>(p), [](std::byte* q) { std::free(q); }};
 }
 
@@ -56,24 +53,48 @@ bool one_memory_node() {
   return one;
 }
 
+/// What small buffers share, given out from its beginning on. In pages of 4 KiB they lie in L2 as
+/// it happens: two cores of Zen 5 took 36 or 41 us for 256 cubed in bf16, in most processes the
+/// latter.
+struct Block {
+  std::shared_ptr<std::byte> memory;
+  std::size_t taken = 0;
+
+  /// Nothing where there is no room; what others have all given back is room.
+  std::shared_ptr<std::byte> take(std::size_t bytes) {
+    if (memory.use_count() == 1) taken = 0;
+    if (taken + bytes > kHugePage) return nullptr;
+    std::byte* const at = memory.get() + taken;
+    taken += bytes;
+    return {memory, at};
+  }
+};
+
+/// The first small buffers lie where L2 holds them; more are for the main memory, or L3.
+std::shared_ptr<std::byte> from_blocks(std::size_t bytes) {
+  static std::mutex mutex;
+  static std::vector<Block> near = [] {
+    std::vector<Block> blocks;
+    for (auto& page : pages_for_l2(16, 2)) blocks.push_back({std::move(page)});
+    return blocks;
+  }();
+  static Block last;
+  const std::lock_guard lock(mutex);
+  for (Block& block : near)
+    if (auto memory = block.take(bytes)) return memory;
+  if (last.memory)
+    if (auto memory = last.take(bytes)) return memory;
+  last = {allocate_huge(kHugePage)};
+  return last.take(bytes);
+}
+
 }  // namespace
 
 std::shared_ptr<std::byte> allocate(std::size_t bytes) {
   const std::size_t pages = std::max(rounded_up(bytes, kPage), kPage);
-  if (pages >= kHuge) return allocate_on(kHuge, pages);
-  if (kChecked || !one_memory_node()) return allocate_on(kPage, pages);
-  static std::mutex mutex;
-  static std::weak_ptr<std::byte> last;
-  static std::size_t taken = 0;
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<std::byte> block = last.lock();
-  if (!block || taken + pages > kBlock) {
-    last = block = allocate_on(kHuge, kBlock);
-    taken = 0;
-  }
-  std::byte* const at = block.get() + taken;
-  taken += pages;
-  return {block, at};
+  if (kChecked || !one_memory_node())
+    return pages < kHugePage ? allocate_pages(pages) : allocate_huge(pages);
+  return pages <= kHugePage ? from_blocks(pages) : allocate_huge(pages);
 }
 
 void provide(std::byte* p, std::size_t bytes) {

@@ -8,6 +8,7 @@
 #include "kernels/chase/chase.hpp"
 #include "kernels/cost.hpp"
 #include "kernels/keys.hpp"
+#include "kernels/l2_pages.hpp"
 #include "kernels/registry.hpp"
 
 namespace kernels::chase {
@@ -26,6 +27,7 @@ class Chase final : public Problem {
 #pragma omp parallel num_threads(c.threads)
     {
       const int t = omp_get_thread_num();
+      // Latency of a level, not of the page walks to it: also small sets lie in one huge page.
       blocks_[t] = allocate(std::max(nodes_ * sizeof(Node), kHugePage));
       if (c.threads == 1) provide(blocks_[t].get(), nodes_ * sizeof(Node));
       link(reinterpret_cast<Node*>(blocks_[t].get()));
@@ -73,8 +75,6 @@ class Chase final : public Problem {
   }
 
  private:
-  // Latency of a level, not of the page walks to it: also small sets lie in one huge page.
-  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
   static constexpr std::int64_t kVerifiedSteps = 1 << 16;
   struct alignas(128) At {
     const Node* node;
