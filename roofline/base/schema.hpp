@@ -141,6 +141,11 @@ inline constexpr Column kRooflineColumns[] = {
      "ceiling it needs is not known"},
 };
 
+/// Of its verdicts: a time that the model says cannot be, not to be believed, whatever is wrong.
+constexpr bool is_refused(std::string_view verdict) {
+  return verdict == "above-roof" || verdict == "impossible";
+}
+
 /// Programs, such as a decode step, beside what the main memory's and the compute roofs allow: a
 /// row for the whole and one for each of its parts, which run one after another.
 inline constexpr Column kPredictionColumns[] = {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "roofline/base/schema.hpp"
 #include "roofline/base/text_table.hpp"
 #include "roofline/ceilings/ceiling.hpp"
 #include "roofline/model.hpp"
@@ -14,10 +15,6 @@ bool is_beyond(const Point& point, double seconds, double uncertainty) {
   const double slowest = std::isnan(point.time_high_s) ? point.time_s : point.time_high_s;
   return slowest * (1 + kClockUncertainty) < seconds / uncertainty ||
          point.time_s * (1 + kLargestUncertainty) < seconds;
-}
-
-bool is_refused(std::string_view verdict) {
-  return verdict == "above-roof" || verdict == "impossible";
 }
 
 std::string overlap_words(const Point& point) {

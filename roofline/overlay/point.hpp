@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "roofline/results/benchmark.hpp"
 
@@ -37,9 +36,6 @@ struct Point {
 /// Whether it took less than `seconds` beyond its own interval, what the clock is worth and, a
 /// ratio of 1 or more, what the roof behind the seconds is.
 bool is_beyond(const Point& point, double seconds, double uncertainty = 1);
-
-/// A time that the model says cannot be: not to be believed, whatever is wrong.
-bool is_refused(std::string_view verdict);
 
 /// Where its time sits between the bounds of the whole kernel, model.hpp's place(): "83 %", how far
 /// they overlap, or "lost 12 %", the share of the time that lies beyond all of them one after

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "roofline/base/schema.hpp"
 #include "roofline/base/text_table.hpp"
 #include "roofline/ceilings/ceilings.hpp"
 #include "roofline/model.hpp"

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "roofline/base/error.hpp"
+#include "roofline/base/schema.hpp"
 #include "roofline/predict/sweep.hpp"
 
 namespace roofline::predict {
@@ -54,8 +55,7 @@ std::vector<MeasuredMatmul> measured_matmuls(const std::filesystem::path& folder
     const Shape shape = shape_of(csv.text(i, "shape"));
     if (shape.m < 1 || shape.n < 1 || shape.k < 1) continue;
     const auto key = std::pair(Sizes{shape.m, shape.k, shape.n}, csv.text(i, "variant"));
-    const std::string& verdict = csv.text(i, "verdict");
-    if (verdict == "above-roof" || verdict == "impossible") refused.insert(key);
+    if (is_refused(csv.text(i, "verdict"))) refused.insert(key);
     const double rate = csv.number(i, "achieved_flops_per_s");
     if (rate > 0) rates[key] = std::max(rates[key], rate);
   }

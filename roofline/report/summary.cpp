@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "roofline/base/schema.hpp"
 #include "roofline/base/text_table.hpp"
 #include "roofline/results/quiet.hpp"
 

@@ -13,6 +13,7 @@
 
 #include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
+#include "roofline/base/schema.hpp"
 #include "roofline/base/text_table.hpp"
 #include "roofline/ceilings/ceiling.hpp"
 #include "roofline/ceilings/ceilings_csv.hpp"
@@ -27,11 +28,6 @@ namespace fs = std::filesystem;
 struct Row {
   std::string device, kernel, variant, dtype, shape, temperature, level, bound_by, peer, verdict;
   double threads, time_s, flops, bytes, intensity, flops_per_s, t_lower_s, peer_ratio;
-
-  bool refused() const {
-    return verdict.find("above-roof") != std::string::npos ||
-           verdict.find("impossible") != std::string::npos;
-  }
 };
 
 std::vector<Row> read_rows(const fs::path& path) {
@@ -71,8 +67,10 @@ std::vector<Row> bounding(const std::vector<Row>& rows) {
     const auto [found, fresh] = places.try_emplace(name, out.size());
     if (fresh) {
       out.push_back(row);
-    } else if (Row& kept = out[found->second]; kept.level != kept.bound_by && !kept.refused()) {
-      if (row.level == row.bound_by || row.refused() || std::isnan(kept.intensity)) kept = row;
+    } else if (Row& kept = out[found->second];
+               kept.level != kept.bound_by && !is_refused(kept.verdict)) {
+      if (row.level == row.bound_by || is_refused(row.verdict) || std::isnan(kept.intensity))
+        kept = row;
     }
   }
   return out;
@@ -129,7 +127,7 @@ std::string best_kernels(const std::vector<Row>& rows, const std::string& device
                          const std::map<Series, double>& threads, int of_device) {
   std::map<Series, Row> best;
   for (const Row& row : rows) {
-    if (row.device != device || !is_shown(row, threads) || row.refused()) continue;
+    if (row.device != device || !is_shown(row, threads) || is_refused(row.verdict)) continue;
     const auto [found, fresh] = best.try_emplace(series_of(row), row);
     const auto order = [](const Row& r) {
       return std::make_tuple(r.flops, r.flops > 0 ? 0 : r.bytes, -r.time_s);
@@ -342,7 +340,7 @@ std::string text_report(const fs::path& results_dir) {
     std::size_t refused = 0;
     for (const Row& row : rows) {
       if (row.device != device || !is_shown(row, shown)) continue;
-      if (row.refused()) {
+      if (is_refused(row.verdict)) {
         ++refused;
       } else if (row.intensity > 0 && row.flops_per_s > 0) {
         points.push_back(row);
