@@ -54,8 +54,7 @@ bool one_memory_node() {
 }
 
 /// What small buffers share, given out from its beginning on. In pages of 4 KiB they lie in L2 as
-/// it happens: two cores of Zen 5 took 36 or 41 us for 256 cubed in bf16, in most processes the
-/// latter.
+/// it happens.
 struct Block {
   std::shared_ptr<std::byte> memory;
   std::size_t taken = 0;

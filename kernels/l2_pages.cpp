@@ -61,10 +61,10 @@ std::vector<std::shared_ptr<std::byte>> pages_for_l2(int tried, int kept) {
     seconds = seconds_by_parts(page.get(), static_cast<std::size_t>(l2));
   std::stable_sort(pages.begin(), pages.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::shared_ptr<std::byte>> nearest;
+  std::vector<std::shared_ptr<std::byte>> best;
   for (auto& [seconds, page] : pages)
-    if (static_cast<int>(nearest.size()) < kept) nearest.push_back(std::move(page));
-  return nearest;
+    if (static_cast<int>(best.size()) < kept) best.push_back(std::move(page));
+  return best;
 }
 
 }  // namespace kernels

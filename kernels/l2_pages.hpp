@@ -14,9 +14,9 @@ std::shared_ptr<std::byte> allocate_huge(std::size_t bytes);
 
 /// Of `tried` blocks of kHugePage the `kept` whose lines are least in each other's way in L2: which
 /// of its sets they share depends on where they lie, and a virtual machine has pages that its host
-/// has put together from smaller ones, anywhere. Two cores of Zen 5 read 640 KB of 1 MB of L2 in
-/// 2.3 to 4.1 us, always the same of the same page. The nearest first; none where the size of L2 is
-/// not known. Throws std::bad_alloc.
+/// has put together from smaller ones, anywhere. A core of Zen 5 reads 640 KB of 1 MB of L2 in 2.3
+/// to 4.1 us, of a page always about the same. The best first; none where the size of L2 is not
+/// known. Throws std::bad_alloc.
 std::vector<std::shared_ptr<std::byte>> pages_for_l2(int tried, int kept);
 
 }  // namespace kernels

@@ -359,9 +359,9 @@ constexpr int kFullOnly = 98, kReadsOnly = 99;
 
 /// Three sizes inside each level, and a geometric sweep for the full suite, coarser where a pass
 /// takes long. L3 and DRAM sets are shared out over the threads; those of L3 are twice as large as
-/// L2, and there are none where a thread's share of L3 has no room for that.
-/// Reads get a fourth in L2: a core of Zen 5 reaches its full rate from 0.38 of L2 on and, where
-/// pages lie badly, has lost it again at 0.75.
+/// L2, and there are none where a thread's share of L3 has no room for that. Reads get a fourth in
+/// L2: a core of Zen 5 reaches its full rate from 0.38 of L2 on and, where pages lie badly, has
+/// lost it again at 0.75.
 std::vector<Size> sizes(const Caches& caches, int threads) {
   constexpr std::int64_t kGrain = 3072;
   const auto grain = [](double bytes) {
