@@ -69,12 +69,14 @@ struct Block {
   }
 };
 
-/// The first small buffers lie where L2 holds them; more are for the main memory, or L3.
+/// The first small buffers lie where L2 holds them, a page for each CPU and two for what else there
+/// is; more are for the main memory, or L3.
 std::shared_ptr<std::byte> from_blocks(std::size_t bytes) {
   static std::mutex mutex;
   static std::vector<Block> near = [] {
+    const int kept = std::clamp(CPU_COUNT(&kAllowed) + 2, 4, 16);
     std::vector<Block> blocks;
-    for (auto& page : pages_for_l2(16, 2)) blocks.push_back({std::move(page)});
+    for (auto& page : pages_for_l2(4 * kept + 8, kept)) blocks.push_back({std::move(page)});
     return blocks;
   }();
   static Block last;

@@ -15,7 +15,7 @@ namespace kernels {
 
 /// `bytes` of memory on a 2 MiB boundary when they span one, else on a 4 KiB boundary; asks for
 /// huge pages, which small buffers share where memory has one node: the first ones pages that L2
-/// holds well (l2_pages.hpp), those of the first call after some 10 ms. Throws std::bad_alloc.
+/// holds well (l2_pages.hpp), which the first call looks for. Throws std::bad_alloc.
 std::shared_ptr<std::byte> allocate(std::size_t bytes);
 
 /// What a buffer of `bytes` takes: whole pages.

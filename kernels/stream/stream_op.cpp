@@ -13,6 +13,7 @@
 #include "kernels/buffer.hpp"
 #include "kernels/cost.hpp"
 #include "kernels/keys.hpp"
+#include "kernels/l2_pages.hpp"
 #include "kernels/registry.hpp"
 #include "kernels/shares.hpp"
 #include "kernels/stream/stream.hpp"
@@ -112,13 +113,16 @@ constexpr std::int64_t kPiece = (512 << 10) / sizeof(float);  // of each array
 /// Each thread's block, kept from one size of a sweep to the next: touching gigabytes anew for
 /// every point would take longer than measuring them. Rounded up, so that it rarely moves: memory
 /// that is not touched costs nothing. A ring is apart from sets that caches hold, or it would find
-/// its parts there.
+/// its parts there, and what L2 may hold from what is larger, or it would not lie in the pages that
+/// suit it (l2_pages.hpp).
 Block& block_of(int thread, bool ring, std::size_t bytes) {
-  static std::vector<Block> blocks(2048);
-  Block& block = blocks.at(2 * thread + (ring ? 1 : 0));
+  static std::vector<Block> blocks(3072);
+  const bool small = bytes <= kHugePage;
+  Block& block = blocks.at(3 * thread + (ring ? 2 : small ? 0 : 1));
   if (block.bytes < bytes) {
     block = {};
-    const std::size_t rounded = std::bit_ceil(bytes + bytes / 4);
+    const std::size_t more = std::bit_ceil(bytes + bytes / 4),
+                      rounded = small ? std::min(more, kHugePage) : more;
     block = {allocate(rounded), rounded};
   }
   return block;
