@@ -3,10 +3,8 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,15 +15,6 @@ namespace kernels {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-
-/// AddressSanitizer sees what lies past the end of a buffer if each has memory of its own.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kChecked = true;
-#elif defined(__has_feature)
-constexpr bool kChecked = __has_feature(address_sanitizer);
-#else
-constexpr bool kChecked = false;
-#endif
 
 constexpr std::size_t rounded_up(std::size_t bytes, std::size_t to) {
   return (bytes + to - 1) / to * to;
@@ -38,12 +27,6 @@ const cpu_set_t kAllowed = [] {
   sched_getaffinity(0, sizeof set, &set);
   return set;
 }();
-
-std::shared_ptr<std::byte> allocate_pages(std::size_t bytes) {
-  void* p = std::aligned_alloc(kPage, bytes);
-  if (p == nullptr) throw std::bad_alloc();
-  return {static_cast<std::byte*>(p), [](std::byte* q) { std::free(q); }};
-}
 
 bool one_memory_node() {
   static const bool one = [] {
@@ -85,7 +68,7 @@ std::shared_ptr<std::byte> from_blocks(std::size_t bytes) {
     if (auto memory = block.take(bytes)) return memory;
   if (last.memory)
     if (auto memory = last.take(bytes)) return memory;
-  last = {allocate_huge(kHugePage)};
+  last = {allocate_on(kHugePage, kHugePage)};
   return last.take(bytes);
 }
 
@@ -93,9 +76,9 @@ std::shared_ptr<std::byte> from_blocks(std::size_t bytes) {
 
 std::shared_ptr<std::byte> allocate(std::size_t bytes) {
   const std::size_t pages = std::max(rounded_up(bytes, kPage), kPage);
-  if (kChecked || !one_memory_node())
-    return pages < kHugePage ? allocate_pages(pages) : allocate_huge(pages);
-  return pages <= kHugePage ? from_blocks(pages) : allocate_huge(pages);
+  if (kAddressSanitizer || !one_memory_node())
+    return allocate_on(pages < kHugePage ? kPage : kHugePage, pages);
+  return pages <= kHugePage ? from_blocks(pages) : allocate_on(kHugePage, pages);
 }
 
 void provide(std::byte* p, std::size_t bytes) {

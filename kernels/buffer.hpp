@@ -13,6 +13,15 @@
 
 namespace kernels {
 
+/// It sees what lies past the end of a buffer if each has memory of its own.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kAddressSanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
+#else
+inline constexpr bool kAddressSanitizer = false;
+#endif
+
 /// `bytes` of memory on a 2 MiB boundary when they span one, else on a 4 KiB boundary; asks for
 /// huge pages, which small buffers share where memory has one node: the first ones pages that L2
 /// holds well (l2_pages.hpp), which the first call looks for. Throws std::bad_alloc.

@@ -41,11 +41,11 @@ double seconds_by_parts(const std::byte* page, std::size_t l2) {
 
 }  // namespace
 
-std::shared_ptr<std::byte> allocate_huge(std::size_t bytes) {
-  const std::size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-  void* p = std::aligned_alloc(kHugePage, rounded);
+std::shared_ptr<std::byte> allocate_on(std::size_t boundary, std::size_t bytes) {
+  const std::size_t rounded = (bytes + boundary - 1) / boundary * boundary;
+  void* p = std::aligned_alloc(boundary, rounded);
   if (p == nullptr) throw std::bad_alloc();
-  madvise(p, rounded, MADV_HUGEPAGE);
+  if (boundary == kHugePage) madvise(p, rounded, MADV_HUGEPAGE);
   return {static_cast<std::byte*>(p), [](std::byte* q) { std::free(q); }};
 }
 
@@ -54,7 +54,7 @@ std::vector<std::shared_ptr<std::byte>> pages_for_l2(int tried, int kept) {
   if (l2 <= 0) return {};
   std::vector<std::pair<double, std::shared_ptr<std::byte>>> pages;
   for (int i = 0; i < tried; ++i) {
-    pages.emplace_back(0, allocate_huge(kHugePage));
+    pages.emplace_back(0, allocate_on(kHugePage, kHugePage));
     std::memset(pages.back().second.get(), 0, kHugePage);
   }
   for (auto& [seconds, page] : pages)

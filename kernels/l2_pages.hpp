@@ -9,8 +9,9 @@ namespace kernels {
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-/// `bytes` on a boundary of 2 MiB; asks for huge pages. Not touched. Throws std::bad_alloc.
-std::shared_ptr<std::byte> allocate_huge(std::size_t bytes);
+/// `bytes`, rounded up, on a boundary; on one of kHugePage asks for huge pages. Not touched. Throws
+/// std::bad_alloc.
+std::shared_ptr<std::byte> allocate_on(std::size_t boundary, std::size_t bytes);
 
 /// Of `tried` blocks of kHugePage the `kept` whose lines are least in each other's way in L2: which
 /// of its sets they share depends on where they lie, and a virtual machine has pages that its host

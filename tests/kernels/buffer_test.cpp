@@ -11,14 +11,6 @@ namespace {
 
 constexpr std::size_t kPage = 4096, kHuge = std::size_t{2} << 20;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
-
 bool on(std::size_t boundary, const std::shared_ptr<std::byte>& p) {
   return reinterpret_cast<std::uintptr_t>(p.get()) % boundary == 0;
 }
@@ -66,7 +58,7 @@ TEST(Allocate, ABufferOutlivesThoseBesideIt) {
 
 // Or a process that goes through many small problems would soon lie where L2 cannot hold them.
 TEST(Allocate, WhatAllHaveGivenBackIsTakenAgain) {
-  if (kSanitized) GTEST_SKIP() << "AddressSanitizer keeps what is freed";
+  if (kAddressSanitizer) GTEST_SKIP() << "AddressSanitizer keeps what is freed";
   std::set<const std::byte*> places;
   for (int i = 0; i < 100; ++i) {
     const auto first = allocate(kHuge / 2), second = allocate(kHuge / 2);
