@@ -61,29 +61,14 @@ void from_positions(const float* __restrict in, float factor, float* __restrict 
 constexpr int lesser(int a, int b) { return a < b ? a : b; }
 constexpr int greater(int a, int b) { return a > b ? a : b; }
 
-/// Where the next block of the cache is asked for while this one is worked on. Into L1, two blocks
-/// of four streams take up to eight lines of a set, and an L1 of eight ways (32 KB) drops what it
-/// has asked for: on four cores of Zen 4, cold, into L2 by two streams is 1.4 to 1.9 times as fast
-/// (one core, fp32: 1.8); with one stream or eight, or blocks twice as long, no faster than with
-/// two. Where pages of 16 tokens lie at random four are better: two cores, 1.05 to 1.15 (bf16),
-/// 0.97 to 1.12 (int8), 1.00 to 1.04 times as fast (fp32), one core 0.98 to 1.07; one is 0.77 to
-/// 0.94. In order four are 0.91 to 1.10, on one core 0.84 to 1.07; four by four
-/// (attention_fours.hpp) one stream is bf16 1.0 to 1.13, int8 0.98 to 1.18, fp32 0.93 to 1.09 times
-/// as fast as two, and bf16 of one head, left to the hardware, 1.09 to 1.28 as four. A Xeon with 48
-/// KB is up to a fifth slower with L2.
-///
-/// In the order of memory: one stream into L1, of which few rows are open at a time, for Zen 5. To
-/// two streams into L2 fp32 is 1.07 to 1.27, int8 1.09 to 1.13, bf16 0.94 to 1.05 times as fast.
-/// Scores made before the values of the block before, so that neither waits for weights, gained
-/// nothing there (0.92 to 1.03), nor did requests spread evenly over scores, weights and values
-/// (int8, 0.87 to 1.09), or a distance in bytes instead of a block (0.58 to 1.05). With the cache
-/// in L2 a block's time there is its scores' (25 to 50 %), its values' (23 to 42) and its weights'
-/// (7 to 21), each as long as by itself: they do not wait for each other.
+/// Where the next block of the cache is asked for while this one is worked on: into L2 as an L1 of
+/// eight ways drops part of it (four cores of Zen 4, cold: 1.4 to 1.9 times as fast), in order for
+/// Zen 5. NOTES.md, "Into L1 or into L2", "Streams" and "In the order of memory".
 enum class Ask { nothing, into_l1, into_l2, in_order };
 
 /// Tokens of a block: its K and V take 8 KB, so that the next block finds room beside it in L1. In
-/// order fp32 has no more either, in groups of 4 1.22 times as fast on one core of Zen 5 and 1.09
-/// on two as with 16 KB, in others 0.98 to 1.07; int8 with 4 KB is 0.8 to 1.1 times as fast.
+/// order fp32 has no more either (Zen 5, one core, groups of 4: 1.22 times as fast as with 16 KB):
+/// NOTES.md, "Bytes of a block".
 template <class T, int H, Ask kAsk = Ask::nothing>
 constexpr int kBlockTokens = greater(kAsk == Ask::in_order && std::is_same_v<T, float> ? 8 : 16,
                                      lesser(64, 8 * 1024 / (2 * H * static_cast<int>(sizeof(T)))));
@@ -98,31 +83,28 @@ class Group {
   static constexpr int kWidth = F::kWidth, kPair = 2 * kWidth;
   static constexpr int kHeads = lesser(G, 4);              ///< heads of a register tile
   static constexpr bool kManyRegisters = sizeof(V) == 64;  ///< 32 of them
-  /// Tokens of a score tile of four heads, of fewer, and of any. Tried and left: three of bf16,
-  /// whose halves then come one after the other (a third slower on Zen 3). Of one head eight rows
-  /// open at a time leave bf16 on Zen 5 0.87 to 0.97 times as fast as four.
+  /// Tokens of a score tile of four heads, of fewer, and of any. In order few rows are open at a
+  /// time (Zen 5, bf16 of one head: with eight 0.87 to 0.97 times as fast as with four): NOTES.md,
+  /// "Tokens of a score tile".
   static constexpr int kOfFour = !std::is_same_v<T, float> ? 2 : kManyRegisters ? 1 : 3;
   static constexpr bool kFewOpen =
       kAsk == Ask::in_order || (kAsk == Ask::nothing && std::is_same_v<T, float>);
   static constexpr int kOfFewer = (kFewOpen ? 4 : 8) / kHeads;
   static constexpr int kTokens = kHeads < 4 ? kOfFewer : kOfFour;
   /// Heads and vector pairs of a value tile. Where registers allow it the pairs are a whole row, so
-  /// that rows are read one after the other: bf16 on Zen 5, cold, 1.04 to 1.07 times as fast on one
-  /// core, 1.01 to 1.12 on two; groups of 8 0.97, fp32 0.89 to 0.94.
+  /// that rows are read one after the other (bf16, one core of Zen 5, cold: 1.04 to 1.07 times as
+  /// fast): NOTES.md, "Whole rows of values".
   static constexpr bool kWholeRows = kManyRegisters && std::is_same_v<T, bf16> && G <= 4;
   static constexpr int kValueHeads = kWholeRows ? lesser(G, 16 * kWidth / H) : kHeads;
   static constexpr int kPairs = kWholeRows ? H / kPair : lesser(4 / kHeads, H / kPair);
   static constexpr int kLanes = greater(kWidth, G);  ///< period of (token, head) in vectors
   /// Parts of the cache read side by side. In four pages of memory at once they keep the hardware's
-  /// prefetchers busy, which stop at the end of a page (see Ask for L2). Tuned on a Xeon with AMX.
-  /// On Zen 3 int8 was a third slower with four than with one, when scales were asked for of the
-  /// first part only; that has not been timed again.
+  /// prefetchers busy, which stop at the end of a page: NOTES.md, "Streams".
   static constexpr int kMostStreams = lesser(4, kBlock / kRun);
   static constexpr bool kAsks = kAsk != Ask::nothing;
   /// Whether a score tile is part of the loop over them. With 32 registers that lets the sums of
-  /// one tile be added up beside the products of the next: Zen 4, in L3, 1.01 (fp32) to 1.14 times
-  /// as fast (int8), cold on one core 1.08 (bf16) and 1.13. With 16 its sums need them to
-  /// themselves.
+  /// one tile be added up beside the products of the next (Zen 4, int8 in L3: 1.14 times as fast);
+  /// of 16 its sums need all. NOTES.md, "Score tiles in their loop".
   static constexpr bool kInlined = kManyRegisters;
   static constexpr bool kScaled = std::is_same_v<T, std::int8_t>;
   static constexpr int kLine = 64 / static_cast<int>(sizeof(T));  ///< elements of a line of cache
@@ -261,11 +243,8 @@ class Group {
       stream = s;
     }
     /// Begins a page. With one stream the third after it is asked for, where it begins: its address
-    /// takes as long to translate as a line to come (pages of 16 tokens at random on Zen 5: one
-    /// core 1.10 (fp32) to 1.28 times as fast as four streams without, two 0.97 to 1.06). So it
-    /// takes in 26 (int8) to 31 GB/s (fp32) there; one that only reads pages of 4 KB at random has
-    /// 20 to 26 page by page, 33 in four or eight side by side, and 41 in order. Two or four
-    /// streams with this 0.91 to 1.05 times as fast; four that are not asked for 0.2 to 1.02.
+    /// takes as long to translate as a line to come (Zen 5, one core, fp32: 1.10 times as fast as
+    /// four streams without). NOTES.md, "The third page after".
     Stream enter(std::int64_t page) const {
       if constexpr (kAsk == Ask::in_order) {
         const std::int64_t row = row_of(page + 3 < last_page_ ? page + 3 : last_page_);
@@ -289,12 +268,8 @@ class Group {
     Stream streams_[kMostStreams];
   };
 
-  /// Asks for `n` elements of a row of the next block. Tried and left: two blocks ahead (no gain to
-  /// a fifth slower; into L2 bf16 1.01 to 1.06 and fp32 0.95 to 1.0 times as fast; pages at random
-  /// on a Xeon with AMX, in two streams, bf16 with groups of 4 1.03 to 1.09, all else 0.87 to
-  /// 0.98); this block's values during its scores (a tenth to a half slower); keys a line at a time
-  /// between the loads of a score tile (no gain to an eighth slower); blocks of 16 or 32 KB (bf16 a
-  /// tenth to a third slower on Zen 3, int8 a tenth on a Xeon with AMX).
+  /// Asks for `n` elements of a row of the next block. What was tried farther ahead, sooner and in
+  /// smaller steps: NOTES.md, "A block ahead".
   template <int n>
   static void prefetch(const T* row) {
     for (int at = 0; at < n; at += kLine)
@@ -304,9 +279,8 @@ class Group {
     for (int i = from; i < to; ++i) prefetch<H>(pool + next_rows_[i] * H);
   }
   /// Of the next block's values one piece, for token t of `count` where columns from d on, to which
-  /// `v` points, are worked on. Rows of fp32, of four pieces, in the order of memory: with keys
-  /// token by token 1.11 to 1.19 times as fast on Zen 5, cold; of narrower types, whose pieces are
-  /// a line, 0.91 to 1.0.
+  /// `v` points, are worked on. Rows of fp32, of four pieces, in the order of memory (Zen 5, cold:
+  /// 1.11 to 1.19 times as fast): NOTES.md, "Pieces of rows of values".
   static void prefetch_values(const T* v, const std::int64_t* next, int d, int t, int count) {
     constexpr int kPiece = kPairs * kPair, kPieces = H / kPiece;
     if constexpr (std::is_same_v<T, float>) {
