@@ -5,8 +5,7 @@
 // order.
 //
 // Addresses are worked out by scalars, a tile's in its own registers: where GCC made vectors of
-// them, they waited behind the products of the tile before (groups of 4 of bf16 in L2 1.13 times as
-// fast without, of 8 1.09).
+// them, they waited behind the products of the tile before. NOTES.md, "Addresses by scalars".
 #pragma once
 
 #include "kernels/attention/attention_group.hpp"
@@ -16,11 +15,8 @@ namespace kernels::attention {
 namespace {
 
 /// Tokens of a block: in a head's own score tile all of 16. Of bf16 that is asked for into L2 twice
-/// as many: on Zen 4 what comes once a block, addresses and the wait for weights, is a fifth of the
-/// time in L2 with groups of 4 and 8 (1.05 to 1.08 times as fast with half of it); cold, pages of
-/// 16 tokens at random 1.08 to 1.23, in order 0.98 to 1.04. Four times as many are no faster in
-/// order, and 1.0 to 1.05 in pages. Twice as many of fp32 in order 0.85 to 1.08, in pages 1.05
-/// to 1.16; of int8 0.93 to 1.08 either way.
+/// as many, for which addresses and the wait for weights come half as often (Zen 4, cold, pages at
+/// random: 1.08 to 1.23 times as fast): NOTES.md, "Tokens of a block, four by four".
 template <class T, int G, int H, Ask kAsk>
 constexpr int kFoursBlock = greater((kAsk == Ask::into_l2 && std::is_same_v<T, bf16> ? 2 : 1) *
                                         kBlockTokens<T, H, kAsk>,
@@ -44,13 +40,8 @@ class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4>
   using Base::Base;
 
   /// Requests for the lines of fours: the block after this one's, and once more those of half a
-  /// block on. Zen 5 has room for some 48 and drops what finds none (of 64 at once into L1 a tenth,
-  /// of 16 into L2 as many); a dropped line is asked for again in time. Cold, one core of it: one
-  /// head 1.14, groups of 4 1.15, of 8 1.07 times as fast as without, pages at random 1.06 to 1.1;
-  /// two cores 1.07 to 1.16. A third time in between 0.95 to 1.01, pages 1.0 to 1.07. Asked for
-  /// once, all farther or nearer: 0.87 to 1.03. Tried and left, cold: loads for requests 0.5 to
-  /// 0.7, lines of keys and values in turns 0.75 to 0.8, the block copied to L1 line by line first
-  /// 0.4 to 0.75, blocks of half, twice or four times as many tokens 0.7 to 0.95.
+  /// block on, in time for what Zen 5 had no room for and dropped (one core, cold, groups of 4:
+  /// 1.15 times as fast): NOTES.md, "Lines prefetched twice".
   struct Asks {
     const T *once, *again;
     /// In assembly, which GCC leaves in place: others it puts before all of a tile's loads (groups
@@ -271,8 +262,8 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
                           Base::quarters(four(v + 8), four(v + 12)));
   }
 
-  /// Two rows of keys at a time, which the hardware follows better than four: cold, one head 1.02
-  /// times as fast, groups of 4 1.02, of 8 0.99.
+  /// Two rows of keys at a time, which the hardware follows better than four: NOTES.md,
+  /// "Tokens of a score tile".
   template <bool asks>
   [[gnu::noinline]] void score_tile(int four, int head) {
     constexpr int kOpen = 2, kSteps = H / Element::kWidth;

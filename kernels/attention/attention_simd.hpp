@@ -98,13 +98,8 @@ template <class F, class T, int G, int H, Ask kAsk>
 using SimdGroup = Group<F, T, G, H, kAsk>;
 
 /// Whether lines that lie in order are left to the hardware, in whose way requests get where an
-/// element is used by few heads: bf16 of one head, one core of Zen 3, 10.8 against 20.2 GB/s. On
-/// Zen 5, asked for in order, they do not: 35.6 against 29.7 GB/s. On Zen 4, by 512-bit vectors row
-/// by row, left to it are fp32 of one head 1.15 to 1.28 times as fast on one core (0.9 with eight
-/// rows open at a time) and 1.02 to 1.18 on two, bf16 of two heads 1.15 to 1.41 and 1.05 to 1.41,
-/// of four 0.96 to 1.09; fp32 of two heads 0.92, by 256-bit vectors of one 0.98 to 1.08, four by
-/// four 0.56 to 0.75, bf16 four by four of four heads 1.17 on one core and 0.88 on two, of eight
-/// 0.65 to 0.72; int8 0.7 to 1.25, differing by a fifth from process to process.
+/// element is used by few heads (bf16 of one head, one core of Zen 3: 10.8 against 20.2 GB/s), but
+/// not where Zen 5 is asked in order: NOTES.md, "Lines left to the hardware".
 template <class F, class T, int G, class Heads>
 constexpr bool leaves_to_hardware(Reading reading) {
   constexpr bool kBf16 = std::is_same_v<T, bf16>;
