@@ -6,8 +6,7 @@
 // cycles, while it takes 3000 to come at the share of one core of four.
 // Gains, cold, four cores: int8 over avx512_vnni 1.06 times for groups of 4, 1.3 for 8; bf16 over
 // avx512_split 1.35 times for groups of 8, 1.04 for 4, and 0.85 for one head.
-// Tried and left: keys copied first (an eighth slower), two blocks ahead (no gain to an eighth
-// slower), pieces half as long (no gain).
+// Tried and left: NOTES.md, "AMX tiles".
 #include <cstring>
 
 #include "kernels/attention/attention_simd.hpp"
@@ -32,8 +31,8 @@ struct Int8 {
   static void keys_5() { _tile_dpbssd(0, 1, 5); }
   static void values() { _tile_dpbusd(7, 6, 1); }
 
-  /// For a line of the next block. In turns in one process, cold: into L1 2 % slower for one head
-  /// and four, 11 % for eight; with 4 to 8 empty instructions 0 to 1 %.
+  /// For a line of the next block, into L2 (one head and four, cold: into L1 2 % slower): NOTES.md,
+  /// "Requests beside AMX tiles".
   static void ask(const T* line) { ask_for<0>(line); }
 
   /// Halves of 16 queries.
@@ -82,7 +81,8 @@ struct Bf16 {
   static void keys_5() { _tile_dpbf16ps(0, 1, 5); }
   static void values() { _tile_dpbf16ps(7, 6, 1); }
 
-  /// As of int8: without the pause 2 to 5 % slower, into L2 4 to 8 %.
+  /// Into L1, with a pause behind, or requests fill what L1 has for misses and loads wait for them:
+  /// NOTES.md, "Requests beside AMX tiles".
   static void ask(const T* line) { ask_for<12, 3>(line); }
 
   /// To the nearest bf16, in the upper halves of the lanes.

@@ -6,9 +6,7 @@
 // as fast for one head, 1.07 for groups of 4, 1.67 for 8; two cores, which memory holds back, 1.12,
 // 1.07 and 1.21. Zen 4, cold, 0.82 to 0.97 for one head, 0.93 to 1.0 for groups of 4, 1.1 to 1.7
 // for 8; in L2 1.3, 1.5 and 1.7.
-// Tried and left: a quarter of the key beside that of each of four queries, which leaves a quarter
-// of the sums to add up, in L2 0.93 for groups of 4; values of whole rows, two heads at a time,
-// 0.97.
+// Tried and left: NOTES.md, "Pairs by vdpbf16ps".
 #include "kernels/attention/attention_fours.hpp"
 #include "kernels/attention/attention_simd.hpp"
 #include "kernels/simd/avx512_bf16.hpp"

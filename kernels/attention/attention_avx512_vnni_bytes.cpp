@@ -5,11 +5,7 @@
 // Gains over avx512_vnni: half the multiply-adds, no widening. Zen 5, cold, one core 1.05 times as
 // fast for one head, 1.2 for groups of 4, 1.7 for 8; two cores, which memory holds back, 1.03, 1.11
 // and 1.29. Not timed elsewhere as it is now.
-// Tried and left: whole vectors of key for every head, with four times the sums, take as long for
-// groups of 4, as do a key's parts spread by shuffles; in groups of 8 a key's part for four heads
-// after the other takes 1.4 times as long as for eight; values of whole rows, two heads at a time,
-// are 0.95 to 1.02 times as fast, scores of the next block between the exponentials of this one
-// 0.84 to 1.0.
+// Tried and left: NOTES.md, "Bytes by vpdpbusd".
 #include "kernels/attention/attention_fours.hpp"
 #include "kernels/attention/attention_simd.hpp"
 #include "kernels/simd/avx512_vnni.hpp"
@@ -196,8 +192,7 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
 
   /// kHeads heads from g on, 64 columns. Fours of tokens are woven into lanes; what then is in
   /// vector j, quarter n are the columns 16 n + 4 j and the three that follow. Sums and weights are
-  /// pinned, or GCC moves every sum twice a trip: Zen 5, cold, groups of 4 1.03 to 1.05 times as
-  /// fast, of 8 1.07.
+  /// pinned, or GCC moves every sum twice a trip: NOTES.md, "Bytes by vpdpbusd".
   [[gnu::noinline]] void value_tile(int g, int tile, int part) {
     V sum[kHeads][4];
 #pragma GCC unroll 4

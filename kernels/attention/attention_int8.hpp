@@ -22,9 +22,8 @@ namespace {
 constexpr float kLargest = 32767;
 
 /// Scores that come as sums of integers, and a block's weights in units of their own: no maximum is
-/// looked for twice, and nothing but the units depends on the blocks before. With a stream's rows
-/// taken at once (Walk) groups of 4 in L2 are 1.25 times as fast on Zen 5 as with the largest
-/// weight for a unit, cold on one core 1.13.
+/// looked for twice, and nothing but the units depends on the blocks before:
+/// NOTES.md, "A block's units".
 ///
 /// Lanes hold at most head_dim / kWidth (scores) and kBlock / 2 (values) sums of two products of
 /// 2^15 x 2^8, below 2^31.
