@@ -2,12 +2,9 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
 #include <limits>
 #include <memory>
-#include <tuple>
 #include <vector>
 
 #include "kernels/buffer.hpp"
@@ -17,84 +14,13 @@
 #include "kernels/registry.hpp"
 #include "kernels/shares.hpp"
 #include "kernels/stream/stream.hpp"
+#include "kernels/stream/stream_cases.hpp"
+#include "kernels/stream/stream_values.hpp"
 
 namespace kernels::stream {
 namespace {
 
-struct Access {
-  const char* name;
-  int arrays;
-  std::int64_t grain;
-  bool (*has)(const Kernel&);
-};
-constexpr std::array<Access, 7> kAccesses = {{
-    {"read", 1, kReadGrain, [](const Kernel& k) { return k.read != nullptr; }},
-    {"write", 1, kGrain, [](const Kernel& k) { return k.write != nullptr; }},
-    {"copy", 2, kGrain, [](const Kernel& k) { return k.copy != nullptr; }},
-    {"triad", 3, kGrain, [](const Kernel& k) { return k.triad != nullptr; }},
-    {"write_nt", 1, kGrain, [](const Kernel& k) { return k.write_nt != nullptr; }},
-    {"copy_nt", 2, kGrain, [](const Kernel& k) { return k.copy_nt != nullptr; }},
-    {"triad_nt", 3, kGrain, [](const Kernel& k) { return k.triad_nt != nullptr; }},
-}};
-
-const Access& access_of(const Case& c) {
-  const std::string name = c.text("access");
-  for (const auto& access : kAccesses)
-    if (name == access.name) return access;
-  throw BadInput("shape: access:" + name +
-                 " (known: read, write, copy, triad, write_nt, copy_nt, triad_nt)");
-}
-
 constexpr float kScalar = 3.0f;
-
-/// What arrays hold: numbers in [1, 2) of 20 bits, so that a triad is exact whether it rounds once
-/// or twice. One of a table and one of its block added up: no two blocks repeat, or a read that
-/// left out the same lines of both would have the same bits, and no two arrays are equal, or a copy
-/// that did nothing would be right. An add costs as much as copying the table (gigabytes are
-/// filled); a hash for every number would not.
-constexpr std::int64_t kPeriod = 2048;
-constexpr std::array<std::uint32_t, kPeriod> kOfPlace = [] {
-  std::array<std::uint32_t, kPeriod> table{};
-  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::uint32_t>(hash(1, i));
-  return table;
-}();
-
-class Values {
- public:
-  /// Of one array of a thread's part.
-  Values(int thread, std::int64_t part, int array)
-      : seed_((static_cast<std::uint64_t>(thread) << 32 | static_cast<std::uint64_t>(part)) << 2 |
-              static_cast<std::uint64_t>(array)) {}
-
-  /// The summand of the block that begins at i, a multiple of kPeriod.
-  std::uint32_t of_block(std::int64_t i) const {
-    return static_cast<std::uint32_t>(hash(seed_, static_cast<std::uint64_t>(i)));
-  }
-  static std::uint32_t bits(std::int64_t place, std::uint32_t of_block) {
-    constexpr std::uint32_t kOne = 0x3f800000, kFraction = 0x7ffff8;
-    return ((kOfPlace[place] + of_block) & kFraction) | kOne;
-  }
-  static float at(std::int64_t place, std::uint32_t of_block) {
-    return std::bit_cast<float>(bits(place, of_block));
-  }
-
- private:
-  std::uint64_t seed_;
-};
-
-/// Calls `block(begin, count)` for the blocks of n numbers.
-template <class Block>
-void for_each_block(std::int64_t n, Block block) {
-  for (std::int64_t begin = 0; begin < n; begin += kPeriod)
-    block(begin, std::min(n - begin, kPeriod));
-}
-
-void fill(float* p, std::int64_t n, const Values& values) {
-  for_each_block(n, [&](std::int64_t begin, std::int64_t count) {
-    const std::uint32_t of_block = values.of_block(begin);
-    for (std::int64_t i = 0; i < count; ++i) p[begin + i] = Values::at(i, of_block);
-  });
-}
 
 /// What one thread reads and writes, first touched by it.
 struct Block {
@@ -104,10 +30,6 @@ struct Block {
   std::int64_t next = 0;  ///< part of a ring that was left alone longest
 };
 
-/// A set of twice the L3 or more is a ring of parts, and a call goes through the next one: as cold
-/// as all of it in a row, in milliseconds. A team goes through its threads' parts in pieces.
-constexpr std::size_t kPart = std::size_t{4} << 20;  // bytes
-constexpr std::int64_t kFewestParts = 8;
 constexpr std::int64_t kPiece = (512 << 10) / sizeof(float);  // of each array
 
 /// Each thread's block, kept from one size of a sweep to the next: touching gigabytes anew for
@@ -344,92 +266,6 @@ bool supports(const KernelInfo& info, const Case& c) {
 
 std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {
   return std::make_unique<Stream>(*static_cast<const Kernel*>(info.table), c, caches);
-}
-
-Case make_case(const char* access, std::int64_t size, int threads, bool quick) {
-  return {.dtype = "f32",
-          .keys = {{"access", access}, {"size", std::to_string(size)}},
-          .threads = threads,
-          .quick = quick};
-}
-
-/// A size a thread, in bytes, and how many of the quick suite's sizes in its level come before it;
-/// kFullOnly for what only the full suite has, kReadsOnly for what it has of reads only.
-struct Size {
-  std::int64_t bytes;
-  int rank;
-};
-constexpr int kFullOnly = 98, kReadsOnly = 99;
-
-/// Three sizes inside each level, and a geometric sweep for the full suite, coarser where a pass
-/// takes long. L3 and DRAM sets are shared out over the threads; those of L3 are twice as large as
-/// L2, and there are none where a thread's share of L3 has no room for that. Reads get a fourth in
-/// L2: a core of Zen 5 reaches its full rate from 0.38 of L2 on and, where pages lie badly, has
-/// lost it again at 0.75.
-std::vector<Size> sizes(const Caches& caches, int threads) {
-  constexpr std::int64_t kGrain = 3072;
-  const auto grain = [](double bytes) {
-    return static_cast<std::int64_t>(bytes) / kGrain * kGrain;
-  };
-  std::vector<Size> all;
-  const double last = static_cast<double>(cold_footprint(caches)) / threads;
-  const auto l3 = static_cast<double>(sure_l3(caches, threads));
-  const double least_l3 = static_cast<double>(2 * caches.l2 + kGrain), most_l3 = 0.75 * l3;
-  int rank = 0;
-  for (const double part : {0.375, 0.5, 0.75}) {
-    all.push_back({grain(part * caches.l1d), rank});
-    all.push_back({grain(part * caches.l2), rank});
-    const double even = least_l3 + rank * (most_l3 - least_l3) / 2;
-    if (least_l3 <= most_l3) all.push_back({grain(std::max(part * l3, even)), rank});
-    all.push_back({grain((0.83 + part / 2) * last), rank});
-    ++rank;
-  }
-  all.push_back({grain(0.625 * caches.l2), rank - 1});
-  constexpr std::int64_t kWhole = 6144;  // bytes that every access divides into its steps
-  constexpr double kStep = 1.35;
-  int step = 0;
-  for (double size = 6144; size < 2 * last; ++step) {
-    const std::int64_t whole = static_cast<std::int64_t>(size) / kWhole * kWhole;
-    all.push_back({whole, step % 3 == 0 ? kFullOnly : kReadsOnly});
-    size *= size < 4 * l3 ? kStep : kStep * kStep;
-  }
-  std::erase_if(all, [](const Size& s) { return s.bytes == 0; });
-  std::sort(all.begin(), all.end(), [](const Size& a, const Size& b) {
-    return std::tie(a.bytes, a.rank) < std::tie(b.bytes, b.rank);
-  });
-  all.erase(std::unique(all.begin(), all.end(),
-                        [](const Size& a, const Size& b) { return a.bytes == b.bytes; }),
-            all.end());
-  return all;
-}
-
-std::vector<Case> cases(const Caches& caches) {
-  std::vector<Case> all;
-  for (const int threads : {1, caches.cores}) {
-    for (const auto& [size, rank] : sizes(caches, threads))
-      for (const auto& access : kAccesses) {
-        const std::string_view name = access.name;
-        if (name.ends_with("_nt") && size * threads <= largest_level(caches)) continue;
-        // Reads are the roofs; of the others two sizes are enough to see a plateau, and a coarser
-        // sweep to see where it ends.
-        if (rank == kReadsOnly && name != "read") continue;
-        const bool quick = rank < (name == "read" ? 3 : 2);
-        all.push_back(make_case(access.name, size, threads, quick));
-      }
-    if (caches.cores == 1) break;
-  }
-  return all;
-}
-
-std::vector<Case> test_cases() {
-  std::vector<Case> all;
-  constexpr std::int64_t kRing = (kFewestParts + 1) * std::int64_t{kPart};
-  for (const auto& access : kAccesses) {
-    for (const std::int64_t size : {3072, 6144, 15360, 98304})
-      for (const int threads : {1, 3}) all.push_back(make_case(access.name, size, threads, false));
-    for (const int threads : {1, 3}) all.push_back(make_case(access.name, kRing, threads, false));
-  }
-  return all;
 }
 
 }  // namespace

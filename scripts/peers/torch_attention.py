@@ -114,7 +114,7 @@ class Attention:
             terms = keys * q / math.sqrt(len(q))
             weights = torch.softmax(terms.sum(1), 0)
             ideal, size = weights @ vals, weights @ vals.abs()
-            # As in attention_gpu_op.cpp: rounded products make a score walk, and with it its weight.
+            # As in attention_gpu_verify.hpp: rounded products make a score walk, and with it its weight.
             walk = 3 * ROUNDING[self.dtype] * (terms**2).sum(1).sqrt().max() + 1e-5
             allowed = 4 * (walk + 2 * ROUNDING[self.dtype]) * size
             off = (out[b, h, 0].double().cpu() - ideal).abs()
