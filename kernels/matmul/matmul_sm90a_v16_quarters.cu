@@ -21,12 +21,13 @@ struct Steps {
                                                   const Release& release) {
     Quarters q;
     clear_quarters(d, q);
+    const std::uint32_t row = slice_row(group);
     int before = 0;
     for (int i = 0; i < steps; ++i, at.advance()) {
       const auto release_before = [&] {
         if (i > 0) release(before);
       };
-      multiply_quarters(d, q, shared, at, group, release_before, [](auto) {});
+      multiply_quarters(d, q, shared, at, row, release_before, [](auto) {});
       before = at.stage;
     }
     finish_quarters(d, q);

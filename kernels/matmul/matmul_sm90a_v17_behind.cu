@@ -19,6 +19,7 @@ struct Behind {
     float d[kTileN / 2];
     Quarters q;
     clear_quarters(d, q);
+    const std::uint32_t row = slice_row(group);
     TileAt sums{};    // the pair of tiles that d is of
     int before = -1;  // the stage of the step before
     const auto send = [&]<int kAt>(PartAt<kAt>) {
@@ -39,7 +40,7 @@ struct Behind {
         const auto release_before = [&] {
           if (before >= 0) release(before);
         };
-        multiply_quarters(d, q, shared, at, group, release_before, [&]<int kAt>(PartAt<kAt> part) {
+        multiply_quarters(d, q, shared, at, row, release_before, [&]<int kAt>(PartAt<kAt> part) {
           if (!has_tile) return;
           if constexpr (kAt == 0) {
             if (has_rest(z, sums.n * kTileN, kTileN))

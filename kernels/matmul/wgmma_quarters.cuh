@@ -22,9 +22,15 @@ struct Quarters {
 
 /// Where the row is that a lane names to ldmatrix, whose four matrices are wgmma's first operand:
 /// of a warpgroup's first slice of X. Slice i is at this ^ 32 i, as the swizzle is a XOR, too.
-__device__ __forceinline__ int slice_row() {
+/// Once for all steps: left alone, nvcc computes it anew between the wait for products and the
+/// loads of X, while the tensor cores have half a part left to do.
+__device__ __forceinline__ std::uint32_t slice_row(int group) {
   const int t = threadIdx.x % kWarpgroup, lane = t % 32;
-  return ptx::swizzle_128((16 * (t / 32) + lane % 16) * kSpan + 16 * (lane / 16));
+  auto row = static_cast<std::uint32_t>(
+      group * 64 * kSpan +
+      ptx::swizzle_128((16 * (t / 32) + lane % 16) * kSpan + 16 * (lane / 16)));
+  ptx::compute_here(row);
+  return row;
 }
 
 /// Enqueues a part's products of slices kFirst to kEnd - 1, as one group of wgmma.
@@ -62,21 +68,21 @@ __device__ __forceinline__ void clear_quarters(float (&d)[kTileN / 2], Quarters&
 }
 
 /// Multiplies a stage; its last part is in flight at the end, and added by the next step or by
-/// finish_quarters(). `release()` follows the last read of the stage before.
-/// `make_room(PartAt<p>)`, for p = 0, 1 and 2, comes before the sums of part p change; for 0 those
-/// of all parts are complete for the step before. One part is in flight meanwhile.
+/// finish_quarters(). `row` is the warpgroup's slice_row(). `release()` follows the last read of
+/// the stage before. `make_room(PartAt<p>)`, for p = 0, 1 and 2, comes before the sums of part p
+/// change; for 0 those of all parts are complete for the step before. One part is in flight
+/// meanwhile; with the next one enqueued first, v17 spills 28 bytes.
 template <int kStages, class Release, class MakeRoom>
 __device__ __forceinline__ void multiply_quarters(float (&d)[kTileN / 2], Quarters& q,
                                                   TileShared<E4m3>& shared,
-                                                  const RingPosition<kStages>& at, int group,
-                                                  const Release& release,
+                                                  const RingPosition<kStages>& at,
+                                                  std::uint32_t row, const Release& release,
                                                   const MakeRoom& make_room) {
   constexpr int kHalf = kSlices / 2, kNextPart = kPanelBytes >> 4;
   const auto& stage = shared.stages[at.stage];
   const auto y = ptx::descriptor_k_major_128(ptx::shared_address(stage.y));
-  const int row = group * 64 * kSpan + slice_row();
   const auto load = [&](int slice) {
-    ptx::load_matrix_x4(q.x[slice], stage.x + (row ^ 32 * slice));
+    ptx::load_matrix_x4(q.x[slice], stage.x + (row ^ 32u * slice));
   };
   ptx::mbarrier_wait(shared.full[at.stage], at.parity);
   // The last part of the step before is in flight in two groups, so that its half of X's registers
