@@ -29,8 +29,8 @@ void put_rows(const Z* sums, Z* z, std::int64_t ldz, std::int64_t rows, std::int
 }
 
 /// One row of `width` numbers to Z. Whole lines go past the caches: a core that stores to what
-/// another core has read waits for it. M = 64, cold, 41 to 48 GB/s; asking for the lines of Z
-/// beside the last steps: 43.
+/// another core has read waits for it (M = 64, cold: from 41 to 48 GB/s). NOTES.md, "AMX: sums past
+/// the caches".
 template <class Z>
 void put_row(const Z* row, Z* z, std::int64_t width) {
   constexpr int kLine = 64 / sizeof(Z);
@@ -73,10 +73,8 @@ struct Tiled {
     one(edge, kSide, out);
   }
   /// Panels [p, p_end) at a depth by `one` to places kPanel apart, row by row, as memory gives a
-  /// row's columns side by side faster than 64 bytes of each row (cold M = 32, two cores: 7.0
-  /// to 10.1 GB/s), and with rows ahead asked for, from main memory (to 13.7). Asking for them
-  /// beside the products instead, a depth ahead: 11.7; rows a power of two apart share few sets of
-  /// L2.
+  /// row's columns side by side faster than 64 bytes of each row (cold M = 32, two cores: 7.0 to
+  /// 10.1 GB/s), and with rows ahead asked for. NOTES.md, "AMX: packing plain weights".
   template <class Out, class One>
   static void pack_panels(const Layout& l, const Y* y, std::int64_t p, std::int64_t p_end,
                           std::int64_t depth, Out* out, One one) {

@@ -17,9 +17,8 @@ constexpr int kStepBytes = kHalf * kGroupBytes;  ///< 64 bytes of K, for all col
 constexpr int kStepLines = kStepBytes / 64;
 constexpr int kDepth = 16;  ///< steps of a panel: 32 KB, to stay in L1
 /// Bytes by which lines of weights that are read once are asked for, and empty instructions behind
-/// each: 8 to 12 KB and 12 to 16 of them are alike. In turns in one process at M = 1 to 32, bf16: 6
-/// KB and four 1 to 6 % slower, 4 KB 3 to 6 %, 24 of them 3 to 10 %. K in two halves side by side:
-/// no gain.
+/// each (see Paced). bf16, M = 1 to 32: 6 KB and four are 1 to 6 % slower. NOTES.md, "AMX: how far
+/// ahead".
 constexpr int kAhead = 10240, kPauseAhead = 12;
 
 template <class YT>

@@ -10,8 +10,8 @@ namespace {
 /// Bytes between what threads own.
 constexpr std::int64_t kGap = 1 << 16;
 /// Rows up to which weights packed before are one stream past all of X; and how many steps of it
-/// stay in L1 for two blocks of 32 rows, twice as many for more: 2, 8 and 16 were slower at M = 64,
-/// 4 at M = 128.
+/// stay in L1 for two blocks of 32 rows, twice as many for more. NOTES.md, "AMX: a piece of the
+/// stream".
 constexpr int kFewRows = 128, kPiece = 4;
 
 template <class E>
@@ -34,10 +34,9 @@ struct TiledLayout {
   std::int64_t own_panels;  ///< of a thread: packed, or one for widening
   bool aligned;             ///< rows of X begin with a line
   bool packs_x;             ///< once, for all tasks
-  /// Weights packed before that half of L3 does not hold: they, and X of the next depth, are
-  /// asked for in Streams. Cold, 256 and 512 rows by 4096 x 14336 either way, one core and two:
-  /// bf16 1.10 to 1.18 and 1.10 to 1.15 times as fast, int8 1.02 to 1.12 and 0.99 to 1.10, bf16 x
-  /// int8 0.97 to 1.05; 2048 rows 1.00 to 1.05. In L3 0.93 to 1.0.
+  /// Weights packed before that half of L3 does not hold: they, and X of the next depth, are asked
+  /// for in Streams. 256 and 512 rows of bf16, cold, one core: 1.10 to 1.18 times as fast.
+  /// NOTES.md, "AMX: weights beyond L3".
   bool far;
   std::int64_t few_rows, few_pass;  ///< of few rows: in a step of X; steps, whole panels, whose X
                                     ///< L2 holds

@@ -11,8 +11,8 @@ namespace kernels::matmul {
 namespace {
 
 /// kAhead where more than 32 rows leave DRAM idle at times: four pages side by side, for each of
-/// which the hardware fetches ahead by itself, from the page after the one at hand on. One page at
-/// a time: 38 in place of 46 GB/s at M = 64; two, six, or 16 KB ahead: 4 to 8 % less.
+/// which the hardware fetches ahead by itself, from the page after the one at hand on: 46 GB/s at M
+/// = 64 in place of 38 by one. NOTES.md, "AMX: how far ahead".
 constexpr int kPages = 4, kPageBytes = 4096, kPagesAhead = (kPages + 1) * kPageBytes;
 
 /// Steps of Y where they lie, one after the other. Like every source of steps it is told four times
@@ -28,8 +28,8 @@ struct InPlace {
 };
 
 /// Asks for `quarter` lines each time, from `ahead` on, with kPause empty instructions a line:
-/// faster, they fill what L1 has for misses, and tiles that L2 holds wait: cold M = 1 51 GB/s
-/// without, 60 with four; together before a step 2 to 4 % slower.
+/// faster, they fill what L1 has for misses, and tiles that L2 holds wait. NOTES.md, "AMX: how far
+/// ahead".
 template <int kPause>
 struct Paced : InPlace {
   const std::byte* ahead;

@@ -6,14 +6,7 @@
 // Bound: a tile product every 16 cycles, 1024 FLOP a cycle in bf16 and 2048 OP in int8; X and Z
 // from L3, as so many products leave little time for them.
 // Gains over avx512_bf16_packed and avx512_vnni_packed: 16 and 8 times the products a cycle.
-// Tried and left: X packed by each task at each depth (0.95), 384 rows by 384 columns at a time
-// (0.9 at 2048 cubed), 512 by 256 (0.7), 128 by 768 (0.9 to 0.95), X asked for a depth ahead
-// (0.95). Of the stream at M = 64: X and the next weights asked for into L1 too (0.5 to 1), every
-// second to eighth line asked for and the rest left to the hardware (0.8 to 0.9), all by one block
-// of rows (0.9), two or four panels past each piece of X (0.9 to 1), the block of rows that ends a
-// piece beginning the next, its sums still in tiles (1.01; 48 rows 0.95), the first weights asked
-// for while X is packed (1), X packed once with stores past the caches (1). Of up to 32 rows: K in
-// slabs whose X stays in L1, as a change of panels costs some 600 cycles (0.87 to 0.95).
+// NOTES.md, "AMX tiles".
 #include "kernels/matmul/matmul_amx.hpp"
 
 namespace kernels::matmul {

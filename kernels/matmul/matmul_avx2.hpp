@@ -9,8 +9,7 @@ namespace {
 
 /// int8 as pairs of 16-bit values: vpmaddwd multiplies them exactly and adds the pair into 32 bits.
 /// vpmaddubsw would take twice the values, but it saturates its 16-bit sums: 2 * 128 * 128 does not
-/// fit, so it is wrong for some inputs. Tried and left: even and odd bytes by shifts in place of
-/// vpmovsx, which takes half a cycle on Zen 3: no faster.
+/// fit, so it is wrong for some inputs. NOTES.md, "Tiles and widening of the engines".
 template <class XT>
 struct Int8Avx2 {
   using X = XT;

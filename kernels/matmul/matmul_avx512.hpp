@@ -1,6 +1,5 @@
 // The AVX-512 engines of matmul. Of 32 registers, 28 hold the 14 x 2 tile of sums, two a group of
-// Y. Tried and left, fp32 squares on one core of Zen 4: 8 x 3 and 9 x 3, 0.95 to 0.98, as 1024 is
-// no multiple of 48; 6 x 4 (matmul_avx512_wide.cpp) with panels of Y of 128 KB, 0.99 to 1.015.
+// Y. NOTES.md, "Tiles and widening of the engines".
 #pragma once
 
 #include "kernels/matmul/matmul_engine.hpp"

@@ -3,7 +3,7 @@
 // Bound: the DRAM read roof for few rows; then the bf16 roof, less 12 operations a group of 2 R
 // products.
 // Gains over avx512_bf16_packed: half the bytes to read of weights packed before.
-// Tried and left: panels of rows that share a piece widened into L1 (16 to 64 rows: no gain).
+// NOTES.md, "Tiles and widening of the engines".
 #include "kernels/matmul/matmul_avx512_bf16.hpp"
 #include "kernels/matmul/matmul_packed.hpp"
 

@@ -5,8 +5,7 @@
 // loads, fp32 1.03 to 1.10 times as fast from 256 to 1024 cubed on one core, 1.02 to 1.06 on two,
 // 0.99 to 1.03 at 2048; fp64 on two 1.03 to 1.07; 128 and 256 rows of cold weights packed before
 // 1.01 to 1.09, up to 8 rows 0.94 to 1.0. A core of Zen 4: 1.00 to 1.01, Zen 5: 0.99 to 1.01.
-// Tried: a panel of X, 512 steps deep, that stays in L1 while L2's panels of Y pass over it: the
-// tiles alone 1.06 to 1.1 times as fast, with packing 0.96 to 1.0.
+// NOTES.md, "A low and wide tile".
 #include "kernels/matmul/matmul_avx512.hpp"
 #include "kernels/matmul/matmul_packed.hpp"
 

@@ -59,8 +59,8 @@ template <class E, class B>
 }
 
 /// Floating point. X is widened to the sums' type as it is packed; Y stays as narrow as it is, in
-/// panels too, and is widened in registers: two cheap operations for 16 bf16 beside 12 FMA. Tried
-/// and left: its mask from memory, so that AVX2 spills nothing: 0.98 of the FMA peak became 0.94.
+/// panels too, and is widened in registers: two cheap operations for 16 bf16 beside 12 FMA.
+/// NOTES.md, "Tiles and widening of the engines".
 template <class F, class XT, class YT, int Rows, int Vectors>
 struct FloatEngine {
   using X = XT;

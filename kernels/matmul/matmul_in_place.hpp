@@ -87,13 +87,8 @@ struct InPlace {
     accumulate ? put_all(std::true_type()) : put_all(std::false_type());
   }
 
-  /// R rows by kNr columns, all `groups` of K; sums start from what `head` tells. Zen 5, one core,
-  /// 256 and 512 cubed: that added at the end 0.98 to 1.00 times as fast; ends in thirds, as those
-  /// of panels have (kInThirds, matmul_tile.hpp), int8 0.96 to 0.985, bf16 0.97 to 0.985 (Zen 4:
-  /// 0.995 to 1.02), in halves between; lines of Z not asked for, packed Y 0.99, Y in place 1.00
-  /// to 1.01; two to eight groups unrolled 0.99 to 1.005; the next rows of X asked for 0.98
-  /// to 1.00; the next panel of Y packed in pieces between the tiles 0.97 to 0.99. 1024 cubed and
-  /// more by a tile of 14 x 32, with as many rows of X at a time as stay in L2: 0.87 to 1.01.
+  /// R rows by kNr columns, all `groups` of K; sums start from what `head` tells. NOTES.md, "The
+  /// tile on X where it lies".
   template <int R>
   [[gnu::noinline]] static void tile(std::int64_t groups, Rows<const X> x, Rows<const Yp> y,
                                      Rows<Z> z, const X* head, bool accumulate) noexcept {

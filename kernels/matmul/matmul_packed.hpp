@@ -11,19 +11,13 @@
 // rows by nc columns, taken dynamically; all threads pack, wait for each other, and share the
 // panels. Mostly Z is cut into parts instead, for each of which one thread packs all it needs of X
 // and Y, block by block of K: what another core has packed comes slower than from its own L2, or
-// than what that has dropped. Four cores of Zen 4 gain 3 to 10 % from 1024 cubed on; few rows of
-// cold weights, read by long streams then, are 1.5 to 3 times as fast on a Xeon with AMX.
+// than what that has dropped (NOTES.md, "A thread packs for itself").
 //
 // In a part a panel of Y is packed just before it is first multiplied, and what is packed next, of
 // X too, is asked for into L2 in the tiles before: packing then takes 1 to 4 % of the time in place
-// of 5 to 7 (Zen 5, 1024 cubed, fp32). Squares from 1024 on, in turns: fp32 1.00 to 1.04, fp64 1.02
-// to 1.03, bf16 1.00 to 1.01, int8 1.01 to 1.06 times as fast. Copying the rows of X one after the
-// other, in place of a chunk of each, gained nothing. Panels of X but the first are packed within
-// the tiles of the panels before them, whose multiply-adds leave loads and stores room: fp32 1.007
-// to 1.03, bf16 1.01 to 1.025, int8 1.00, fp64 0.99 to 1.01 times as fast. The same of Y's panels:
-// fp32 0.99 to 1.01, bf16 1.00 to 1.02 times as fast beyond that, fp64 0.96 to 0.99. X read where
-// it lies and Y packed, where X's rows are less than 4 KB apart: 0.97 to 1.02 on Zen 5, by steps
-// unrolled, whose loads a core's hardware does not see to be strides, 0.95 to 1.01.
+// of 5 to 7 (Zen 5, 1024 cubed, fp32). Panels of X but the first are packed within the tiles of the
+// panels before them, whose multiply-adds leave loads and stores room. NOTES.md, "Packing beside
+// the tiles".
 #pragma once
 
 #include <omp.h>

@@ -37,45 +37,26 @@ struct PackedLayout {
   /// X at a time. How many parts down and across; 0: the threads share what they pack.
   std::int64_t row_parts = 0, column_parts = 0, x_part = 0;
   bool y_stays = false;  ///< a part's panels of Y stay in L2
-  /// A part of all rows packs a panel or two of Y, multiplies with them while L1 has them, and
-  /// goes on to the next, which comes to L2 meanwhile. Cold, by 4096 x 4096, four cores of Zen 4
-  /// take less time than with a block of K packed at a time and the next one asked for: 16 rows 8
-  /// (fp32) to 29 % (bf16), 128 rows 7 to 9; one core, where nothing was asked for, 8 rows 27 to
-  /// 39, 32 rows 14 to 22. Where Y stays in the cores' L2, it costs up to 2 %.
+  /// A part of all rows packs a panel or two of Y, multiplies with them while L1 has them, and goes
+  /// on to the next, which comes to L2 meanwhile. Four cores of Zen 4, cold, 16 rows of bf16: 29 %
+  /// less time. NOTES.md, "Panels in turns".
   bool in_turns = false;
   /// Weights packed before, and X stays in L2: all blocks of K of a panel of Y, in the order of
-  /// memory, for all rows. One core of Zen 4, cold, 22 to 42 rows: 4 to 7 % faster than by parts
-  /// of Z; four cores as fast, and 1.2 to 1.4 times as fast while two of them share a core.
+  /// memory, for all rows. One core of Zen 4, cold, 22 to 42 rows: 4 to 7 % faster than by parts of
+  /// Z. NOTES.md, "Rows that stream past weights".
   bool streams = false;
-  /// One panel of rows on weights packed before: bytes in each of its panels after which lines
-  /// are asked for, and whether into L1. A Xeon with AMX, whose memory takes 400 ns, gains 37 %
-  /// (fp32) to 75 % (bf16) at M = 8, cold, by 4 KB; one core of Zen 4 by 6 KB 5 to 16 % over 4
-  /// KB, and at M = 1, with four panels side by side, by 1 KB 20 % over 2 KB; four cores at M = 2
-  /// by 1 KB 2 to 12 % over 6, at M = 8 12 to 33 % less; by 4 KB into L1, over 6 KB into L2, one
-  /// at M = 3 and 4 1.12 to 1.24 times as fast, two 1.03 to 1.20, at M = 2, over 1 KB, 0.94
-  /// to 1.13, at 5 0.97 to 1.08, at 6 to 12 0.8 to 0.99. One core of Zen 5 gains by 8 KB into L1,
-  /// over 4 KB into L2, 1.07 to 1.27 times at M = 2 to 12, two 0.93 to 1.06 where memory gives
-  /// them 50 GB/s and 1.09 to 1.27 at M = 12; by 4 KB one 1.02 to 1.12, by 12 KB 1.03 to 1.29,
-  /// without 0.72 to 0.86; by 10 KB, over 8, at M = 8 1.00 to 1.02, at 12 and 14 1.03 to 1.07, at 1
-  /// to 4 0.94 to 1.02. At M = 1, where each line is one product, its window reaches far enough
-  /// without (0), if the tile does nothing else: requests for Z and empty loops of others took 4
-  /// to 11 %. So it is 1.03 to 1.06 times as fast as with 8 KB; with more products a line 0.75
-  /// to 0.96.
+  /// One panel of rows on weights packed before: bytes in each of its panels after which lines are
+  /// asked for, and whether into L1; 0 where a core's window reaches far enough without. 4 KB gain
+  /// 75 % in bf16 at M = 8 on a Xeon with AMX. NOTES.md, "How far ahead in a panel".
   std::int64_t far = 0;
   bool into_l1 = false;
   /// Panels of Y at a time where X is one row. Streams in several pages at once keep more of DRAM
-  /// busy: one core of Zen 3 reads a third more in four than in one. On Zen 4, whose hardware
-  /// finds them itself, two are up to 10 % (four cores, bf16 and int8) faster than four, of fp32
-  /// on one core 4 % slower; one is as fast as two. Zen 5 is 3 to 12 % faster with one than with
-  /// four, two are between.
+  /// busy where hardware does not find them itself: one core of Zen 3 reads a third more in four
+  /// than in one. NOTES.md, "Panels side by side".
   std::int64_t side = 1;
   /// In how many streams, side by side, a panel is asked for that comes while rows stream past
-  /// another one. A core's hardware follows each within its page: with four a Xeon with AMX takes
-  /// less time, cold, by 4096 x 4096, one core and two: 16 rows 1.16 to 1.22 and 1.21 to 1.24
-  /// times as fast (fp32; int8 by VNNI 1.18 to 1.21 and 1.18 to 1.27), 32 rows 1.10 to 1.13 and
-  /// 1.13 to 1.16 (1.11 to 1.14 and 1.13 to 1.16), 48 rows 1.03 and 1.04; with eight, of
-  /// pages, 1.0 to 1.04 of that at 16 and 0.95 at 32. Where rows do not stream, 0.94 to 1.0.
-  /// Shorter panels, of 32 or 64 KB, 0.98 to 1.05; one panel of 2 to 12 rows that way 0.9 to 1.0.
+  /// another one: hardware follows each within its page. A core of a Xeon with AMX, cold, 16 rows
+  /// of fp32: four are 1.16 to 1.22 times as fast. NOTES.md, "Streams of the next panel".
   std::int64_t ask_streams = 1;
 
   /// Whether a part's panels of Y are multiplied again, with its next panels of X. Else they are
@@ -218,13 +199,9 @@ struct PackedLayout {
   }
 
  private:
-  /// Bytes that a panel of Y may have beyond L1. A tile's rows of Z lie pages apart where N is a
-  /// power of two, and an L1 of 32 KB holds eight lines of a set: a tile of 256 steps then reaches
-  /// 0.945 of the peak, of 512 0.97. On Zen 4 64 KB are, against 32, 1.01 to 1.065 times as fast
-  /// for squares in fp32, fp64 and bf16, 1.0 to 1.025 in int8, 0.98 to 1.03 for few rows; 128 or
-  /// 256 KB no faster, plain on four cores 2 % slower. Zen 5 (48 KB) gains 1 to 2 % by 64 KB, and
-  /// by 128 KB 1 to 2 % more in fp32 and bf16 of 1024 and more; fp64, whose panels of X then have
-  /// 112 KB, loses 1 to 4 %.
+  /// Bytes that a panel of Y may have beyond L1. Rows of Z may lie pages apart and share sets of
+  /// L1, and longer panels pass over Z less often: with an L1 of 32 KB a tile of 256 steps reaches
+  /// 0.945 of the peak, of 512 0.97. NOTES.md, "Length of a panel of Y".
   static std::int64_t long_panel(std::int64_t l1, std::int64_t l2) {
     constexpr std::int64_t kXPanel = 64 << 10;
     const std::int64_t beside_x = kXPanel / (kMr * kXBytes) * kNr * std::int64_t{sizeof(Yp)},
@@ -233,19 +210,11 @@ struct PackedLayout {
   }
 
   /// Parts of Z, as square as may be, as a byte of Y takes longer to pack than one of X, whose
-  /// panels stay in L2 (cut by rows alone, two cores of Zen 5 take 1.02 to 1.16 times as long at
-  /// 256 and 512 cubed): one a thread if a block of K of a part's Y stays in L2 beside X, else as
+  /// panels stay in L2: one a thread if a block of K of a part's Y stays in L2 beside X, else as
   /// many as it takes for L3 to hold such blocks, with as much of X at a time as L2 holds; of few
   /// rows, which one thread packs for all its columns soon enough, any number, if a short block of
   /// X and Y together stay in L2. A panel of Y takes up to two thirds of L1, or what long_panel()
-  /// says: on Zen 4 21 KB, and so more passes over Z, cost four cores 3 to 12 % against 32 KB.
-  ///
-  /// Zen 5, one core and two. Short blocks of K for a square that would not stay otherwise: 512
-  /// cubed 0.97 times as fast in bf16, 0.96 to 0.97 in fp32; for 512 rows 0.91 to 0.98, 768 rows
-  /// 0.94. Several parts a thread against panels shared by all, 512 to 2048 rows of 14336 and
-  /// 28672 columns: plain 1.03 to 1.10 times as fast, packed before 1.04 to 1.10; for a quarter or
-  /// an eighth of L3 0.985 to 1.03. Zen 4, two cores, packed before: cut by rows, which packs X
-  /// once in place of twice, 1.02 in int8 at 256 cubed and 0.965 to 1.0 elsewhere up to 2048.
+  /// says. NOTES.md, "Parts of Z".
   static void part(std::int64_t threads, std::int64_t l1, std::int64_t l2, std::int64_t l3,
                    std::int64_t mc_most, bool prepacked, PackedLayout& l) {
     constexpr std::int64_t kLeast = 160 * E::kGroup, kFewPanels = 16, kWide = 512;
@@ -278,11 +247,8 @@ struct PackedLayout {
     const std::int64_t narrow = fit > 0 ? round_up(blocks_of(l.columns, fit), threads) : 0;
     if (fit > 0 && 2 * narrow * l.s.m <= l.s.n) try_parts(1, narrow, kLeast);
     // Where each panel of Y is used up as it is packed or comes from memory, X alone is to stay in
-    // L2, and blocks of K may be deeper: 256 rows of cold weights, two cores of Zen 5, bf16 1.03
-    // to 1.06 times as fast, int8 1.02 to 1.05, fp32 1.01 to 1.07, 300 and 384 rows 1.01 to 1.03;
-    // of 128 rows, which leave packing more of the time, 0.91 to 0.99. Packed before, 128 and 256
-    // rows of bf16, fp32 and fp64 1.03 to 1.08, int8 1.0 to 1.06, 64 rows 0.99 to 1.13. Not timed
-    // elsewhere.
+    // L2, and blocks of K may be deeper: 256 rows of cold bf16 weights on two cores of Zen 5 1.03
+    // to 1.06 times as fast. NOTES.md, "Deeper blocks of K".
     const std::int64_t deep = l2 * 2 / 3 / x_step;
     if (l.y_far && l.row_parts == 1 && (prepacked || l.panels >= kFewPanels) && 2 * deep >= l.kc) {
       l.column_parts = lesser(threads, l.columns);

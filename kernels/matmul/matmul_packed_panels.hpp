@@ -235,11 +235,9 @@ NextStrip<E> next_strip(const PackedLayout<E>& l, const typename E::Y* y, std::i
           L::kStrip / L::kAtOnce + L::kStrip * l.panels};
 }
 
-/// Panels of Y that are packed between the tiles of those before: after each tile, the rows that
-/// were asked for before it. Rows of Y may be a power of two apart and share few sets of L2: of a
-/// whole panel's, asked for at once, most are gone when they are packed. 256 rows of cold
-/// weights, one core of Zen 5 and two: fp32 1.03 to 1.09 times as fast so, bf16 1.02 to 1.03,
-/// int8 1.03 to 1.06; squares 1.00 to 1.01; parts in turns 0.98 to 1.0.
+/// Panels of Y that are packed between the tiles of those before: after each tile, the rows asked
+/// for before it. Rows a power of two apart share few sets of L2: of a whole panel's, asked for at
+/// once, most are gone when they are packed. NOTES.md, "Y packed between the tiles".
 template <class E>
 class NextPacked {
  public:

@@ -42,52 +42,32 @@ struct Skinny {
     if constexpr (requires { E::kOffset; }) return E::kOffset;
     return 0;
   }();
-  /// Groups a visit: Y in 8 to 12 registers, 16 of 32. On a Xeon with AMX 3, 4 or 8 in place of 6:
-  /// no faster at M = 1; 12: 5 % faster at M = 8, 8 % slower at M = 1. On Zen 4 8 in place of 6: 4
-  /// % (four cores, fp32) to 8 % (one core, fp64) faster at M = 1, at M = 8 as fast and 3 % slower;
-  /// 10 or 12: slower. Two visits of a strip one after the other, whose sums then stay in L1: 2 to
-  /// 12 % slower at M = 8 and 32; with lines asked for in order 7 % faster (one core, int8, M = 8)
-  /// to 16 % slower (four), four visits 6 % to -26 %. On Zen 5 two visits of int8 at M = 8 to 32
-  /// are 0.47 to 0.93 times as fast, asked for into L1 or L2.
+  /// Groups a visit: more load and store sums less often, with Y in 8 to 12 registers, 16 of 32. On
+  /// Zen 4 8 in place of 6 are 8 % faster at M = 1 (one core, fp64). NOTES.md, "Groups a visit".
   static constexpr int kDepth = Depth > 0                     ? Depth
                                 : E::kGroup > 1               ? 4
                                 : sizeof(typename E::V) == 64 ? 8
                                                               : 6;
   static constexpr std::int64_t kRows = kDepth * E::kGroup;
   static constexpr std::int64_t kLine = 64;
-  /// Row by row: one row of X, where a group is a row or takes little to weave. One core of Zen 5
-  /// reads bf16 at 40 GB/s so, int8 at 37 (32, 34 by visits asked for 512 bytes before, 29, 35 by 2
-  /// KB into L2), two at 68 and 54 to 58 (62, 58; 57, 65), or at 47 to 50 of the 50 that they had
-  /// at other times (36 to 39). 4 or 16 KB before, or into L2: 0.9 to 1.0 times as fast; not asked
-  /// for: 0.4 to 0.94.
-  ///
-  /// Some groups at a time save loads and stores of sums. Where L1 does not hold those of a row,
-  /// kWide of them, each asked for a little before, are on two cores 1.04 to 1.17 times as fast
-  /// (bf16, 28672 columns), on one 0.98 to 1.06; where it does, 0.75 to 0.95. Of bytes, kShort
-  /// groups at a time leave L1 room for the next ones of a short row; of longer ones a whole visit,
-  /// asked for a visit before, is 1.06 to 1.28 times as fast as visits asked for twice, kShort 1.05
-  /// to 1.25, in segments of 4096 columns 0.87 to 1.2, asked for 16 or 32 KB before 0.8 to 1.05.
+  /// Row by row: one row of X, where a group is a row or takes little to weave. The hardware
+  /// follows the order of memory: one core of Zen 5 reads bf16 at 40 GB/s so, by visits at 32. Some
+  /// groups at a time save loads and stores of sums. NOTES.md, "Row by row".
   static constexpr std::int64_t kRowAhead = 8192, kWideAhead = 2048;
   static constexpr std::int64_t kShortRow = 4096;
   /// Row by row on Zen 4: bytes alone, asked for into L2, and where rows so many bytes apart share
-  /// a set of its L1 of eight ways. At 4096 columns one core is 1.17 to 1.25 (int8) and 1.10
-  /// to 1.14 times as fast (bf16 x int8), at 8192 to 28672 1.03 to 1.09, two 0.99 to 1.09; in other
-  /// cases 0.92 to 1.06. Single rows of bf16, asked for 16 to 64 KB before: 1.15 to 1.35 times as
-  /// fast on one core in most processes, 0.85 in some, and 0.9 to 1.0 on two; fp32 and fp64 0.7
-  /// to 1.06.
+  /// a set of its L1 of eight ways. int8 of 4096 columns on one core: 1.17 to 1.25 times as fast.
+  /// NOTES.md, "Row by row on Zen 4".
   static constexpr std::int64_t kOneSet = 4096;
+  /// Groups at a time: kWide where L1 does not hold the sums of a row. Of bytes kShort, which leave
+  /// L1 room for the next ones of a short row; of a longer one kLong, a whole visit.
   static constexpr int kWide = sizeof(typename E::V) == 64 ? 4 : 1;
   static constexpr int kShort = sizeof(Y) == 1 && kDepth % 4 == 0 ? 4 / E::kGroup : 1;
   static constexpr int kLong = sizeof(Y) == 1 ? kDepth : kWide;
   static constexpr bool kRowByRow = sizeof(Y) > 1 ? E::kGroup == 1 : kShort > 1;
-  /// Or four rows at a time and no requests, where one instruction multiplies a line as it lies. A
-  /// core of Zen 5 reads as far ahead as its window reaches, which two instructions a line leave
-  /// far enough. Against row by row fp32 is 1.06 (4096 columns) and 1.20 times as fast (14336) on
-  /// one core, fp64 1.19, two 1.11 to 1.25 where memory gives them 80 GB/s and 1.06 to 1.12 at 50,
-  /// in L2 1.03 to 1.65. With twice as many instructions (addresses, sums that begin at zero) 0.85
-  /// to 0.92 of that, with four times 0.65; two or eight rows 0.8 to 0.95; asked for 512 bytes
-  /// before 0.98, 2 KB 0.9 to 0.97. bf16 and bytes, of which a line is two to five vector
-  /// operations, 28 to 34 GB/s of 41.
+  /// Or four rows at a time and no requests, where one instruction multiplies a line as it lies: a
+  /// core of Zen 5 reads as far ahead as its window reaches. fp32 of 14336 columns on one core:
+  /// 1.20 times as fast as row by row. NOTES.md, "Four rows at a time".
   static constexpr int kFour = 4;
   static constexpr bool kInFours =
       std::is_same_v<Y, Kept> && sizeof(typename E::V) == 64 && kDepth % kFour == 0;
@@ -111,14 +91,9 @@ struct Skinny {
     std::int64_t part, parts;        ///< steps of K a task, a multiple of kRows; how many
     std::int64_t buffers;            ///< sums that a segment may have: one a thread at its tasks
     std::int64_t x_bytes, sums;      ///< packed X; elements of all segments' sums, once
-    /// Where lines are asked for, and how many columns before they are loaded. By 512 bytes into
-    /// L1, in all rows of a visit 48 to 64 lines, as many as a core's L2 can wait for, a Xeon with
-    /// AMX gains 10 % in fp32 to 18 % in int8 at M = 1; by a whole visit 5 to 8 %, by 256 or 1024
-    /// bytes, with fewer rows or smaller tasks less. An L1 of 32 KB does not keep so many: four
-    /// cores of Zen 4 are 1 % (fp32), 11 % (bf16) and 19 % (int8) faster at M = 1 by 2048 bytes
-    /// into L2, and 16, 6 and 7 % at M = 8; by 1024 less, by 3072 or 4096 no faster. Zen 5 by 512
-    /// into L1 like the Xeon, at M = 8 and 32 1.03 to 1.35 times as fast as in order into L2; fp32
-    /// by 1024 1.04 to 1.06 times at M = 8.
+    /// Where lines are asked for, and how many columns before they are loaded: in all rows of a
+    /// visit as many as a core's L2 can wait for (a Xeon with AMX gains 18 % in int8 at M = 1); an
+    /// L1 of 32 KB does not keep so many. NOTES.md, "How far ahead a visit asks".
     Reading reading;
     std::int64_t ahead;
     Asking asking;
@@ -176,12 +151,10 @@ struct Skinny {
     const std::int64_t y_bytes = s.k * std::int64_t{sizeof(Y)},
                        z_bytes = l.rows * std::int64_t{sizeof(Kept)};
     // Adding up the threads' sums may cost a fifth of reading Y at most: so many may share a
-    // column, those aside who take what others have left. By half or a quarter of that fewer share,
-    // and rows are read in shorter runs: int8 on four cores 0.62 to 0.85 times as fast at M = 8 to
-    // 16; by twice to ten times more, 0.92 to 1.02 times at M = 16 to 128.
+    // column, those aside who take what others have left. If fewer share, rows are read in shorter
+    // runs. NOTES.md, "Segments and sharing".
     const std::int64_t sharing = lesser(plan.threads, greater(1, y_bytes / (10 * z_bytes)));
-    // A segment: its sums within a quarter of L2, and tasks for all threads. One page of Y each was
-    // tried: 14 to 17 % slower at M = 1 in fp32 and bf16.
+    // A segment: its sums within a quarter of L2, and tasks for all threads.
     const std::int64_t most = greater(kNr, l2 / 4 / z_bytes / kNr * kNr);
     const std::int64_t least = sharing < plan.threads ? blocks_of(2 * plan.threads, sharing) : 1;
     l.segments = greater(blocks_of(s.n, most), lesser(least, blocks_of(s.n, kNr)));
@@ -271,15 +244,9 @@ struct Skinny {
     }
   }
 
-  /// A strip's dozen at once, into L1, leave fp32 at 41 to 51 GB/s in some runs where pauses have
-  /// 55 to 61 (Xeon with AMX); narrower types and more rows, which have more to do with a line, are
-  /// 2 to 9 % faster with the dozen. In order, on Zen 4 with 512-bit vectors: int8 at M = 8 1.02
-  /// (four cores) to 1.1 times as fast (one), bf16 x int8 as two bytes 1.06 to 1.09, bf16 0.99 to
-  /// 1.05; all at M = 32 0.98 (four cores) to 1.09; with fewer rows 0.9 to 0.99. With 256-bit
-  /// vectors 0.87 to 1.01. Twice, where requests that find no room are dropped
-  /// (attention_fours.hpp): cold on Zen 5, 4 rows 1.03 to 1.13 times as fast, 1 and 2 of narrow
-  /// types 0.98 to 1.09; 8 on two cores 1.05 to 1.14 at 50 GB/s and 0.9 to 0.98 at 75, on one 0.91
-  /// to 1.02, 16 0.92 to 1.05.
+  /// With pauses where little is to be done with a line: fp32 has 55 to 61 GB/s so where a strip's
+  /// dozen at once leave 41 to 51 in some runs (Xeon with AMX). Twice where requests that find no
+  /// room are dropped. NOTES.md, "Ways of asking".
   static Asking asking(const Layout& l, bool long_row) {
     const bool one_set = l.s.n % kOneSet == 0 && sizeof(Y) == 1 && l.reading == Reading::into_l2;
     if (kInFours && l.reading == Reading::in_order && l.rows == 1) return Asking::kInFours;
@@ -556,16 +523,9 @@ struct Skinny {
   }
 };
 
-/// From kMany rows on, where memory is read in order, visits of `Depth` groups and four rows of
-/// sums at a time: sums, which cost a quarter of the time at 8 rows and a tenth at 32 where Y is in
-/// L2 (requests an eighth and a twentieth, weaving nothing), are loaded and stored less often. Zen
-/// 5, cold, 6 groups of bf16 in place of 4: one core 1.05 to 1.1 times as fast, two 1.04 to 1.08
-/// from 16 rows on, 0.97 at 8; of int8 widened to it 1.03 to 1.08. 7 or 8 groups 0.92 to 1.07, six
-/// or eight rows at a time 0.8 to 1.07; of int8 woven in fours, whose vectors are then more than
-/// there are registers, 0.56 to 0.94; fp32 0.98 to 1.02 with rows at a time. Strips of 16 groups
-/// woven into L1 first, which no products hide, 0.6 to 0.95; of 16 to
-/// 32, woven while the strip before is multiplied, 0.4 to 1.03, as so many rows a page apart find
-/// no room in L1.
+/// From kMany rows on, where memory is read in order: visits of `Depth` groups and four rows of
+/// sums at a time, which are loaded and stored less often. Zen 5, cold, bf16, 6 groups in place of
+/// 4, one core: 1.05 to 1.1 times as fast. NOTES.md, "More rows of sums at a time".
 template <class E, int Depth>
 struct SkinnyByRows {
   using Few = Skinny<E>;

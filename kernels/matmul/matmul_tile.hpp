@@ -33,10 +33,9 @@ struct Ahead {
   }
 };
 
-/// A panel of X that is packed meanwhile: for each kChunk steps those of `rows` rows, `apart`
-/// values from one to the next. On Zen 4 in two or four goes a chunk 0.94 to 1.0 times as fast, all
-/// panels before the first tile 1.0 to 1.008, lines to write to asked for 0.998 to 1.01; in 8 or 32
-/// bytes at a time 0.985 and 1.0. Without any copying 256 cubed is 1.018 (int8) and 1.015 (bf16).
+/// A panel of X that is packed meanwhile, beside multiply-adds, which leave loads and stores room:
+/// for each kChunk steps those of `rows` rows, `apart` values from one to the next. NOTES.md, "X
+/// copied within a tile".
 template <class E>
 struct Copy {
   const typename E::X* from = nullptr;
@@ -64,13 +63,9 @@ template <class E, class V>
     return acc[r][v];
 }
 
-/// In how many goes a tile of R rows asks for a chunk's lines. A low tile asks for many, of which
-/// dozens at once wait for each other: a fourth at a time is 9 to 15 % faster at M = 1, cold, on a
-/// Xeon with AMX, 2 to 28 % at M = 8 on Zen 5. A high one asks for few, and loses 3 to 8 % by it
-/// there, and 6 % by a chunk's steps unrolled; but for many where weights packed before stream
-/// past: Zen 4, cold, 9 to 14 rows, one core 1.09 to 1.19 times as fast (fp64 at 14 1.01), two 0.98
-/// to 1.10, 20 to 40 rows 0.99 to 1.10. A half or an eighth at a time: 0.95 to 1.03 of that. In
-/// none: a tile that asks for nothing, Z's lines included, and packs nothing.
+/// In how many goes a tile of R rows asks for a chunk's lines: many at once wait for each other (a
+/// fourth at a time, M = 1, cold, Xeon with AMX: 9 to 15 % faster). In none: a tile that asks for
+/// nothing, Z's lines included, and packs nothing. NOTES.md, "Lines asked for in fourths".
 constexpr int asks_of(int rows, bool streams) { return rows <= 8 || streams ? 4 : 1; }
 
 /// One step of K: R rows of a panel of X by a group of Y's.
@@ -108,15 +103,9 @@ template <class E, int R, class S>
     accumulate ? put(std::true_type(), nullptr) : put(std::false_type(), nullptr);
 }
 
-/// Whether a tile of R rows ends in thirds of them: one third of its rows after the other is
-/// multiplied by the last chunk of K and goes to Z. A core of Zen 4 takes about eight stores of 64
-/// bytes beside its multiply-adds, and of more in a row each costs two of those: 26 sums at the end
-/// of a tile 50 cycles of 1714 (13 rows, int8, K = 256), in thirds 2. Squares, one core and two:
-/// int8 of 256 1.02 to 1.03 and 1.10 times as fast, of 512 1.03 and 1.04 to 1.05, of 1024 1.02 and
-/// 1.03, bf16 1.01 and 1.01 to 1.04, fp32 1.01. A third stored between the steps of the next: 0.98
-/// of that. In halves of 32 bytes, all at the end: 49 cycles. The last chunk's requests, which
-/// repeat those of the chunks before, in a function for both: int8 of 256 cubed 0.96 to 0.99. Not
-/// timed elsewhere.
+/// Whether a tile of R rows ends in thirds of them, one after the other multiplied by the last
+/// chunk of K and stored: a core of Zen 4 takes about eight stores beside its multiply-adds, and
+/// each more in a row costs two of those. NOTES.md, "Tiles that end in thirds".
 template <class E, int R, int P, int Asks>
 constexpr bool kInThirds = P == 1 && R > 8 && Asks == 1 &&
                            parts_of<E>() == 1 && E::kLanes * sizeof(typename E::Z) == kLine;
@@ -141,12 +130,8 @@ template <class E, int kBegin, int kEnd, class V>
 
 /// P tiles side by side, each R rows by the engine's nr columns; `groups` groups of K. Panels of Y
 /// lie `panel` elements apart; `width` columns of the last one count, all of the others.
-/// `accumulate`: adds to Z. `ahead` and `beside` are asked for meanwhile. Tried and left, Zen 4:
-/// all of Z read before any of it is written, and asked for in the last steps of K in place of the
-/// first: 0.99 to 1.006 times as fast; more lines of it a step where K is short (256 cubed, bf16
-/// and int8): 0.99 to 1.00. Zen 5: a tile of its own for whole panels without scales, for which GCC
-/// keeps less in stack and vector registers: alone 1.01 to 1.025, in a product 0.99 to 1.01; 6 x 4
-/// vectors 0.99 to 1.01, two panels of Y at a time as fast.
+/// `accumulate`: adds to Z. `ahead` and `beside` are asked for meanwhile. NOTES.md, "The register
+/// tile".
 template <class E, int R, int P, int Asks = asks_of(R, false)>
 [[gnu::noinline]] void tile(std::int64_t groups, const typename E::Xp* x, const typename E::Yp* y,
                             std::int64_t panel, typename E::Z* z, std::int64_t ldz,
