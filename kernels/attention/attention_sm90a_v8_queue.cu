@@ -73,9 +73,11 @@ __device__ __forceinline__ void produce_queue(QueueShared<Heads>& shared, const 
   const int pieces = queue.items * queue.a.chunks;
   unsigned* const draws = queue.a.finished + queue.a.batch * queue.a.heads;
   typename TmaRing<Heads>::Position at;
+  // By lane 0, which has a box in every stage: see produce().
   const auto tell = [&](int index) {
+    if (lane != 0) return;
     ptx::mbarrier_wait(shared.empty[at.stage], at.parity ^ 1);
-    if (lane == 0) shared.next[at.stage] = index;
+    shared.next[at.stage] = index;
   };
   for (int index = blockIdx.x; index < pieces;) {
     // One draw a piece, the last ones of all blocks in vain: `pieces` draws, back to 0.

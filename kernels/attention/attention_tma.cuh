@@ -99,7 +99,9 @@ struct TmaMaps {
   CUtensorMap k, v;
 };
 
-/// The producer: its lane i < kBoxes brings in tokens 16 i to 16 i + 15 of every stage.
+/// The producer: its lane i < kBoxes brings in tokens 16 i to 16 i + 15 of every stage. A lane
+/// without a box waits for no stage: the others' may be full, used and free again before it looks,
+/// and it would wait for ever. One with a box cannot be late, as the stage is not full without it.
 template <class S>
 __device__ __forceinline__ void produce(S& shared, const CUtensorMap& k, const CUtensorMap& v,
                                         const GpuArguments& a, const MmaItem& item,
@@ -111,11 +113,11 @@ __device__ __forceinline__ void produce(S& shared, const CUtensorMap& k, const C
     const int boxes = min(S::kBoxes, (item.end - first + kBoxTokens - 1) / kBoxTokens);
     const int row =
         static_cast<int>(row_of(a, item.sequence, item.kv_head, min(token, item.end - 1)));
+    if (lane >= boxes) continue;
     ptx::mbarrier_wait(shared.empty[at.stage], at.parity ^ 1);
     // Bytes may come before they are expected: the phase ends no sooner than this arrival.
     ptx::Mbarrier& full = shared.full[at.stage];
     if (lane == 0) ptx::mbarrier_arrive_expect(full, 2 * S::kPanels * boxes * kBoxBytes);
-    if (lane >= boxes) continue;
     auto& stage = shared.stages[at.stage];
 #pragma unroll
     for (int p = 0; p < S::kPanels; ++p) {
@@ -229,7 +231,7 @@ __device__ __forceinline__ void combine_if_last(S& shared, const GpuArguments& a
   if (threadIdx.x == 0) {
     __threadfence();  // the sums are visible before they are counted
     shared.last = atomicInc(&a.finished[item.number], pieces - 1) == pieces - 1;
-    __threadfence();  // and the others' are read after they were counted
+    if (shared.last) __threadfence();  // and the others' are read after they were counted
   }
   synchronise();
   if (!shared.last) return;
