@@ -67,7 +67,10 @@ std::vector<CounterSum> counter_sums(const std::string& unit, const std::string&
   add(&CountedWork::flops, flop_metrics(unit, dtype));
   add(&CountedWork::hbm_bytes, {{{"dram__bytes_read.sum", 1}, {"dram__bytes_write.sum", 1}},
                                 {{"dram__bytes_op_read.sum", 1}, {"dram__bytes_op_write.sum", 1}}});
-  add(&CountedWork::l2_bytes, {{{"lts__t_bytes.sum", 1}}});
+  // What the SMs ask for, in sectors of 32 bytes. All bytes count what comes from the other half of
+  // an A100's or H100's L2 in both: forums.developer.nvidia.com, "NCU L2 metric understanding".
+  add(&CountedWork::l2_bytes,
+      {{{"lts__t_sectors_srcnode_gpc.sum", 32}}, {{"lts__t_bytes.sum", 1}}});
   add(&CountedWork::l1_bytes, {{{"l1tex__t_bytes.sum", 1}}});
   return out;
 }

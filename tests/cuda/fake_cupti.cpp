@@ -28,7 +28,8 @@ constexpr std::uint8_t kSchedule = 0x5c, kData = 0xda, kAvailability = 0xa7;
 const std::map<std::string, double> kValues = {
     {"dram__bytes_read.sum", 1000},
     {"dram__bytes_write.sum", 24},
-    {"lts__t_bytes.sum", 2000},
+    {"lts__t_bytes.sum", 3000},
+    {"lts__t_sectors_srcnode_gpc.sum", 60},
     {"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", 10},
     {"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", 20},
     {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 100},

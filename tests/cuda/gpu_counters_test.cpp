@@ -43,7 +43,7 @@ TEST_F(GpuCountersOnAFake, CountsACallInEveryPassAndAddsUp) {
   EXPECT_EQ(passes, (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(work.flops, 10 + 20 + 2 * 100);
   EXPECT_EQ(work.hbm_bytes, 1000 + 24);
-  EXPECT_EQ(work.l2_bytes, 2000);
+  EXPECT_EQ(work.l2_bytes, 60 * 32) << "without what the halves of L2 tell each other";
   EXPECT_TRUE(std::isnan(work.l1_bytes)) << "the chip has no such counter";
   EXPECT_EQ(alive(), 0);
 }
@@ -144,6 +144,7 @@ TEST_P(MetricsOfAChip, CountEveryLevelAndUnit) {
     return properties(&params) == CUPTI_SUCCESS;
   };
   EXPECT_FALSE(known("dram__bytes_guessed.sum"));
+  EXPECT_TRUE(known("lts__t_sectors_srcnode_gpc.sum"));
   const bool fp8 = std::string(GetParam()).substr(0, 2) != "GA";
   for (const auto& [unit, dtype] :
        std::vector<std::pair<std::string, std::string>>{{"cuda-core", "f32"},
