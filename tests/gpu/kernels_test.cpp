@@ -112,6 +112,30 @@ TEST_F(OnGpu, ReferencesAgreeWithTheHost) {
   EXPECT_NEAR(sums[3], row, 1e-12);
 }
 
+/// Reckoned for one SM, a call has more pieces, most of them long, than there are blocks on any
+/// chip, so that blocks draw again and again. Ends of contexts are off every box and step.
+TEST_F(OnGpu, AttentionTakesPiecesFromAQueue) {
+  for (const auto& kernel : all_kernels()) {
+    if (kernel.op != "attention" || kernel.variant != "sm90a_v8_queue") continue;
+    if (const auto why = missing(kernel.needs); !why.empty()) GTEST_SKIP() << why;
+    Caches one_sm = device_caches();
+    one_sm.cores = 1;
+    for (const auto& [dtype, batch] : {std::pair{"bf16", "5"}, {"e4m3", "9"}, {"s8", "9"}})
+      for (const bool ragged : {false, true}) {
+        Case c{.dtype = dtype,
+               .keys = {{"batch", batch},
+                        {"context", "8155"},
+                        {"heads", "8"},
+                        {"kv_heads", "8"},
+                        {"head_dim", "128"}}};
+        if (ragged) c.keys.emplace_back("lengths", "ragged");
+        const auto problem = operation_of(kernel).bind(kernel, c, one_sm);
+        for (int call = 0; call < 3; ++call)
+          EXPECT_EQ(problem->verify(), "") << c.name() << ", call " << call;
+      }
+  }
+}
+
 /// A kernel that forgets the last element must not pass.
 std::int64_t forgetful(const dot::GpuArguments& a, cudaStream_t stream) {
   for (const auto& kernel : all_kernels())
