@@ -16,9 +16,8 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <type_traits>
 
-#include "kernels/matmul/matmul_engine.hpp"
+#include "kernels/matmul/matmul_skinny_layout.hpp"
 #include "kernels/shares.hpp"
 #include "kernels/simd/ahead.hpp"
 
@@ -32,72 +31,12 @@ struct Skinny {
   using Y = typename E::Y;
   using Z = typename E::Z;
   using Xp = typename E::Xp;
-  static constexpr int kParts = parts_of<E>();
-  using Kept = std::conditional_t<kParts == 1, Z, std::int32_t>;  ///< sums on the way
-  /// Sums of int32 may wrap on the way.
-  using Sum = std::conditional_t<std::is_integral_v<Kept>, std::uint32_t, Kept>;
-  static constexpr std::int64_t kNr = E::kVectors * E::kLanes;
-  /// What the engine adds to every value of Y.
-  static constexpr int kOffset = [] {
-    if constexpr (requires { E::kOffset; }) return E::kOffset;
-    return 0;
-  }();
-  /// Groups a visit: more load and store sums less often, with Y in 8 to 12 registers, 16 of 32. On
-  /// Zen 4 8 in place of 6 are 8 % faster at M = 1 (one core, fp64). NOTES.md, "Groups a visit".
-  static constexpr int kDepth = Depth > 0                     ? Depth
-                                : E::kGroup > 1               ? 4
-                                : sizeof(typename E::V) == 64 ? 8
-                                                              : 6;
-  static constexpr std::int64_t kRows = kDepth * E::kGroup;
-  static constexpr std::int64_t kLine = 64;
-  /// Row by row: one row of X, where a group is a row or takes little to weave. The hardware
-  /// follows the order of memory: one core of Zen 5 reads bf16 at 40 GB/s so, by visits at 32. Some
-  /// groups at a time save loads and stores of sums. NOTES.md, "Row by row".
-  static constexpr std::int64_t kRowAhead = 8192, kWideAhead = 2048;
-  static constexpr std::int64_t kShortRow = 4096;
-  /// Row by row on Zen 4: bytes alone, asked for into L2, and where rows so many bytes apart share
-  /// a set of its L1 of eight ways. int8 of 4096 columns on one core: 1.17 to 1.25 times as fast.
-  /// NOTES.md, "Row by row on Zen 4".
-  static constexpr std::int64_t kOneSet = 4096;
-  /// Groups at a time: kWide where L1 does not hold the sums of a row. Of bytes kShort, which leave
-  /// L1 room for the next ones of a short row; of a longer one kLong, a whole visit.
-  static constexpr int kWide = sizeof(typename E::V) == 64 ? 4 : 1;
-  static constexpr int kShort = sizeof(Y) == 1 && kDepth % 4 == 0 ? 4 / E::kGroup : 1;
-  static constexpr int kLong = sizeof(Y) == 1 ? kDepth : kWide;
-  static constexpr bool kRowByRow = sizeof(Y) > 1 ? E::kGroup == 1 : kShort > 1;
-  /// Or four rows at a time and no requests, where one instruction multiplies a line as it lies: a
-  /// core of Zen 5 reads as far ahead as its window reaches. fp32 of 14336 columns on one core:
-  /// 1.20 times as fast as row by row. NOTES.md, "Four rows at a time".
-  static constexpr int kFour = 4;
-  static constexpr bool kInFours =
-      std::is_same_v<Y, Kept> && sizeof(typename E::V) == 64 && kDepth % kFour == 0;
-
-  /// How lines are asked for before they are loaded.
-  enum class Asking {
-    kNone,
-    kAhead,      ///< a strip's at once, some columns before their turn
-    kTwice,      ///< so, and once more a quarter as far
-    kPaced,      ///< so, but each with a pause behind, as a strip's lines are loaded
-    kInOrder,    ///< a visit before, in the order of memory, spread over the rows of sums
-    kRowByRow,   ///< few of a visit's groups after the others, see kRowAhead and kOneSet
-    kRowsByRow,  ///< so, but more of them
-    kInFours     ///< not at all, see kInFours
-  };
-
-  struct Layout {
-    Shape s;
-    std::int64_t rows;               ///< of X and of sums: all parts of every row
-    std::int64_t segment, segments;  ///< columns a task; how many
-    std::int64_t part, parts;        ///< steps of K a task, a multiple of kRows; how many
-    std::int64_t buffers;            ///< sums that a segment may have: one a thread at its tasks
-    std::int64_t x_bytes, sums;      ///< packed X; elements of all segments' sums, once
-    /// Where lines are asked for, and how many columns before they are loaded: in all rows of a
-    /// visit as many as a core's L2 can wait for (a Xeon with AMX gains 18 % in int8 at M = 1); an
-    /// L1 of 32 KB does not keep so many. NOTES.md, "How far ahead a visit asks".
-    Reading reading;
-    std::int64_t ahead;
-    Asking asking;
-  };
+  using Layout = SkinnyLayout<E, Depth>;
+  using Asking = typename Layout::Asking;
+  using Kept = typename Layout::Kept;
+  using Sum = typename Layout::Sum;
+  static constexpr int kParts = Layout::kParts, kOffset = Layout::kOffset, kDepth = Layout::kDepth;
+  static constexpr std::int64_t kNr = Layout::kNr, kRows = Layout::kRows, kLine = Layout::kLine;
 
   /// The lines of a visit, asked for in the order of memory. `kLevel` as of __builtin_prefetch().
   struct Lines {
@@ -144,59 +83,10 @@ struct Skinny {
     }
   };
 
-  static Layout layout(const Plan& plan) {
-    const Shape& s = plan.shape;
-    const std::int64_t l2 = plan.caches.l2 > 0 ? plan.caches.l2 : 512 << 10;
-    Layout l{.s = s, .rows = s.m * kParts};
-    const std::int64_t y_bytes = s.k * std::int64_t{sizeof(Y)},
-                       z_bytes = l.rows * std::int64_t{sizeof(Kept)};
-    // Adding up the threads' sums may cost a fifth of reading Y at most: so many may share a
-    // column, those aside who take what others have left. If fewer share, rows are read in shorter
-    // runs. NOTES.md, "Segments and sharing".
-    const std::int64_t sharing = lesser(plan.threads, greater(1, y_bytes / (10 * z_bytes)));
-    // A segment: its sums within a quarter of L2, and tasks for all threads.
-    const std::int64_t most = greater(kNr, l2 / 4 / z_bytes / kNr * kNr);
-    const std::int64_t least = sharing < plan.threads ? blocks_of(2 * plan.threads, sharing) : 1;
-    l.segments = greater(blocks_of(s.n, most), lesser(least, blocks_of(s.n, kNr)));
-    l.segment = round_up(blocks_of(s.n, l.segments), kNr);
-    l.segments = blocks_of(s.n, l.segment);
-    // A task: 32 to 256 KB of Y, 16 a thread, for the last ones to end together.
-    const std::int64_t task_bytes =
-        lesser(256 << 10, greater(32 << 10, y_bytes * s.n / 16 / plan.threads));
-    const std::int64_t wanted = plan.threads > 1 ? blocks_of(y_bytes * l.segment, task_bytes) : 1;
-    l.part = round_up(blocks_of(s.k, wanted), kRows);
-    l.parts = blocks_of(s.k, l.part);
-    l.buffers = lesser(plan.threads, l.parts);
-    l.x_bytes = round_up(round_up(s.k, kRows) * l.rows * std::int64_t{sizeof(Xp)}, 4096);
-    l.sums = round_up(l.rows * l.segment * l.segments, 4096 / std::int64_t{sizeof(Kept)});
-    l.reading = reading_of(plan.caches);
-    const bool wide = l.reading == Reading::in_order && sizeof(Y) >= 4;
-    l.ahead = (l.reading == Reading::into_l2 ? 2048 : wide ? 1024 : 512) / std::int64_t{sizeof(Y)};
-    const bool long_row = sizeof(Y) == 1 ? s.n > kShortRow : l.segment * z_bytes > plan.caches.l1d;
-    l.asking = asking(l, long_row);
-    return l;
-  }
-
   static std::int64_t workspace_bytes(const Plan& plan) {
-    const Layout l = layout(plan);
+    const Layout l = Layout::of(plan);
     return l.x_bytes + l.buffers * l.sums * std::int64_t{sizeof(Kept)} +
            Books::bytes(plan.threads, l);
-  }
-
-  /// Steps of K for which sums are loaded and stored once.
-  static std::int64_t steps_at_once(Asking asking) {
-    if (asking == Asking::kRowByRow) return kShort * E::kGroup;
-    if (asking == Asking::kRowsByRow) return kLong * E::kGroup;
-    return asking == Asking::kInFours ? kFour : kRows;
-  }
-
-  static Tiles tiles(const Plan& plan, bool) {
-    const Layout l = layout(plan);
-    const std::int64_t steps = steps_at_once(l.asking);
-    return {.l1 = {l.s.m, kNr, steps},
-            .l2 = {l.s.m, l.segment, steps},
-            .l3 = {l.s.m, l.segment, blocks_of(l.s.k, l.buffers)},
-            .x_packed = kParts * int{sizeof(Xp)}};
   }
 
   /// kDepth groups of K of all rows side by side: [K / kRows][rows][kRows], padded with zeros.
@@ -242,21 +132,6 @@ struct Skinny {
         for (std::int64_t i = 0; i < kRows; ++i) sum += x[k * l.rows + row * kRows + i];
       offsets[row] = static_cast<Sum>(kOffset) * static_cast<Sum>(sum);
     }
-  }
-
-  /// With pauses where little is to be done with a line: fp32 has 55 to 61 GB/s so where a strip's
-  /// dozen at once leave 41 to 51 in some runs (Xeon with AMX). Twice where requests that find no
-  /// room are dropped. NOTES.md, "Ways of asking".
-  static Asking asking(const Layout& l, bool long_row) {
-    const bool one_set = l.s.n % kOneSet == 0 && sizeof(Y) == 1 && l.reading == Reading::into_l2;
-    if (kInFours && l.reading == Reading::in_order && l.rows == 1) return Asking::kInFours;
-    if (kRowByRow && (l.reading == Reading::in_order || one_set) && l.rows == 1)
-      return long_row ? Asking::kRowsByRow : Asking::kRowByRow;
-    if (l.reading == Reading::in_order) return l.rows <= 4 ? Asking::kTwice : Asking::kAhead;
-    if (l.reading == Reading::streams)
-      return sizeof(Y) >= 4 && l.s.m <= 2 ? Asking::kPaced : Asking::kAhead;
-    const std::int64_t enough = sizeof(Y) == 1 ? 2 : 4 * std::int64_t{sizeof(Y)};
-    return sizeof(typename E::V) == 64 && l.rows >= enough ? Asking::kInOrder : Asking::kAhead;
   }
 
   /// Adds `Groups` groups of one strip of nr columns to the sums of all rows. Asks for as many from
@@ -328,7 +203,7 @@ struct Skinny {
                          Kept* sums) noexcept {
     constexpr std::int64_t kSteps = Groups * E::kGroup, kLineEntries = kLine / sizeof(Y);
     constexpr std::int64_t kAhead =
-        (Groups == 1 ? kRowAhead : kWideAhead) / std::int64_t{sizeof(Y)};
+        (Groups == 1 ? Layout::kRowAhead : Layout::kWideAhead) / std::int64_t{sizeof(Y)};
     Lines none{};
     for (std::int64_t d = 0; d < kDepth; d += Groups, x += kSteps, add = true) {
       Lines next = Lines::of(y + kSteps * l.s.n, whole, l.s.n);
@@ -377,7 +252,7 @@ struct Skinny {
       Lines lines = Lines::of(yk + (more_visits ? kRows * l.s.n : 0), whole, l.s.n);
       std::int64_t j = 0;
       if constexpr (kAsking == Asking::kRowByRow || kAsking == Asking::kRowsByRow) {
-        constexpr int kGroups = kAsking == Asking::kRowByRow ? kShort : kLong;
+        constexpr int kGroups = kAsking == Asking::kRowByRow ? Layout::kShort : Layout::kLong;
         if (k + kRows <= l.s.k) {
           if (sizeof(Y) == 1 && l.reading == Reading::into_l2)
             row_by_row<kGroups, 2>(l, xk, yk, whole, add, sums);
@@ -388,7 +263,7 @@ struct Skinny {
       } else if constexpr (kAsking == Asking::kInFours) {
         if (k + kRows <= l.s.k) {
           if (!add) std::fill_n(sums, whole, Kept{});
-          for (int d = 0; d < kDepth; d += kFour)
+          for (int d = 0; d < kDepth; d += Layout::kFour)
             add_four(xk + d, yk + d * l.s.n, l.s.n, whole, sums);
           j = whole;
         }
@@ -461,7 +336,7 @@ struct Skinny {
   }
 
   static void run(const Plan& plan, const X* x, const Y* y, const float* scales, Z* z) {
-    const Layout l = layout(plan);
+    const Layout l = Layout::of(plan);
     auto* space = static_cast<std::byte*>(plan.workspace);
     Xp* xp = reinterpret_cast<Xp*>(space);
     Kept* all_sums = reinterpret_cast<Kept*>(space + l.x_bytes);
@@ -489,10 +364,10 @@ struct Skinny {
         const std::int64_t column = segment * l.segment;
         const std::int64_t end = lesser((p + 1) * l.part, l.s.k);
         Kept* const sums = all_sums + mine[segment] * l.sums + column * l.rows;
-        if constexpr (kInFours) {
+        if constexpr (Layout::kInFours) {
           if (l.asking == Asking::kInFours)
             return task<Asking::kInFours>(l, xp, y, column, p * l.part, end, more, sums);
-        } else if constexpr (kRowByRow) {
+        } else if constexpr (Layout::kRowByRow) {
           if (l.asking == Asking::kRowByRow)
             return task<Asking::kRowByRow>(l, xp, y, column, p * l.part, end, more, sums);
           if (l.asking == Asking::kRowsByRow)
@@ -519,7 +394,7 @@ struct Skinny {
   }
 
   static constexpr Routine<X, Y, Z> routine() {
-    return {.run = run, .workspace_bytes = workspace_bytes, .tiles = tiles};
+    return {.run = run, .workspace_bytes = workspace_bytes, .tiles = Layout::tiles};
   }
 };
 
@@ -542,7 +417,7 @@ struct SkinnyByRows {
     return (many(plan) ? Many::workspace_bytes : Few::workspace_bytes)(plan);
   }
   static Tiles tiles(const Plan& plan, bool packed) {
-    return (many(plan) ? Many::tiles : Few::tiles)(plan, packed);
+    return (many(plan) ? Many::Layout::tiles : Few::Layout::tiles)(plan, packed);
   }
   static constexpr Routine<typename E::X, typename E::Y, typename E::Z> routine() {
     return {.run = run, .workspace_bytes = workspace_bytes, .tiles = tiles};
