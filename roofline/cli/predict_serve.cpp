@@ -89,11 +89,12 @@ void print_cost(const Options& o, const predict::ServePrediction& p) {
 void print_limit(const predict::ServePrediction& p) {
   if (std::isnan(p.model_parallel_limit)) return;
   const double limit = std::max(p.model_parallel_limit, p.model_parallel_limit_memory_bound);
-  print_line(
-      "model parallelism",
-      fmt::format("link-bound beyond {:.0f} chips at this batch, {:.0f} once compute-bound{}",
-                  std::floor(limit), std::floor(p.model_parallel_limit),
-                  p.link_bound == true ? ": this step is slower than predicted here" : ""));
+  const auto chips = [](double most) { return std::max(1.0, std::floor(most)); };
+  print_line("model parallelism",
+             fmt::format("link-bound beyond {:.0f} chip{} at this batch, {:.0f} once "
+                         "compute-bound{}",
+                         chips(limit), chips(limit) == 1 ? "" : "s", chips(p.model_parallel_limit),
+                         p.link_bound == true ? ": this step is slower than predicted here" : ""));
 }
 
 void print(const Options& o, const predict::Hardware& hardware, const predict::ServePrediction& p) {

@@ -54,7 +54,8 @@ struct ServePrediction {
   /// this batch while it is memory-bound. The larger of the two is the limit.
   double model_parallel_limit = kUnknownNumber;
   double model_parallel_limit_memory_bound = kUnknownNumber;
-  /// The chips are beyond both: the step is slower than t_step_s. Nothing where no link is known.
+  /// The chips are beyond both: the step is slower than t_step_s. Never one chip, which uses no
+  /// link. Nothing where no link is known.
   std::optional<bool> link_bound;
   double flops_per_dollar = kUnknownNumber, dollars_per_million_tokens = kUnknownNumber;
 };

@@ -289,6 +289,19 @@ TEST(Inverse, FewestChipsThatLinksDoNotBound) {
   EXPECT_FALSE(fewest_chips(base, 5000, kUnknownNumber, 256).has_value());
 }
 
+TEST(Inverse, OneChipUsesNoLink) {
+  Serving base = book();
+  base.memory_bytes = 160e9;
+  base.link_axis = 1e6;  // bounds any two chips
+  base.chips = 1;
+  EXPECT_FALSE(predict(base).link_bound.value());
+  base.chips = 2;
+  EXPECT_TRUE(predict(base).link_bound.value());
+  // 70 GB and 1.34 GB a sequence at 8.1e11: 16 sequences take 113 ms, 141.6 tokens/s.
+  EXPECT_EQ(fewest_chips(base, 140, kUnknownNumber, 256)->chips, 1);
+  EXPECT_EQ(best_within(base, 113e-3, 256)->chips, 1);
+}
+
 TEST(Inverse, NoneWhereTheParametersAloneTakeLonger) {
   // 70 GB over 32 chips of 8.1e11: 2.7 ms.
   EXPECT_FALSE(best_within(book(), 2.6e-3, 32).has_value());
