@@ -14,6 +14,7 @@
 #include "roofline/ceilings/ceilings.hpp"
 #include "roofline/ceilings/ceilings_csv.hpp"
 #include "roofline/ceilings/roofs.hpp"
+#include "roofline/cli/arguments.hpp"
 #include "roofline/cli/commands.hpp"
 #include "roofline/overlay/overlay.hpp"
 #include "roofline/overlay/prediction.hpp"
@@ -98,12 +99,27 @@ void draw_folder(const std::filesystem::path& folder) {
   for (const auto& note : drawn.notes) fmt::print(stderr, "{}\n", note);
 }
 
+/// Every row's device is --device where it does not tell its own.
+void check_device(const Options& options, const BenchData& data, const specs::Chip& chip) {
+  const std::string of_chip = chip.kind == "cpu" ? "cpu" : "gpu";
+  for (const Benchmark& row : data.benchmarks) {
+    if (row.device == of_chip) continue;
+    throw BadInput(
+        fmt::format("--chip {}: is no {}, which {} ran on", options.chip, row.device, row.name));
+  }
+}
+
 int analyze(Options options) {
   if (auto& dtype = options.defaults.dtype; !dtype.empty()) {
     const auto canonical = canonical_dtype(dtype);
     if (!canonical) throw BadInput(fmt::format("--dtype '{}' is not an element type", dtype));
     dtype = *canonical;
   }
+  std::vector<std::filesystem::path> inputs(options.bench.begin(), options.bench.end());
+  inputs.emplace_back(options.ceilings);
+  keep_inputs("--out", options.out, inputs);
+  inputs.emplace_back(options.out);
+  keep_inputs("--prediction", options.prediction, inputs);
   std::vector<Ceiling> ceilings;
   if (!options.ceilings.empty()) ceilings = read_ceilings(options.ceilings);
   if (!options.chip.empty()) ceilings = advertised_ceilings(specs::chip(options.chip));
@@ -112,6 +128,7 @@ int analyze(Options options) {
   BenchData data = read_bench_json(files, options.defaults);
   if (data.benchmarks.empty() && data.skipped.empty())
     throw BadInput(options.bench.front() + ": 'benchmarks' is empty");
+  if (!options.chip.empty()) check_device(options, data, specs::chip(options.chip));
   judge_samples(data);
   const auto points = overlay(data.benchmarks, ceilings);
   const CeilingContext context = context_of(data, ceilings, options.chip);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "roofline/cli/arguments.hpp"
 #include "roofline/cli/commands.hpp"
 
 namespace roofline::cli {
@@ -32,7 +33,7 @@ void add_check(CLI::App& app, int& exit_code) {
   command
       ->add_option("--price", options->price_per_hour,
                    "Dollars an hour for the box: says how much FLOP and how many bytes one buys")
-      ->check(CLI::Range(1e-4, 1e6));
+      ->check(within(1e-4, 1e6));
   command->add_flag("--json", options->json, "Print the verdict as JSON");
   command->footer("Exit code: 0 without a FAIL, 1 with one, 2 for bad input.");
   command->callback([options, &exit_code] {

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "roofline/base/error.hpp"
+#include "roofline/cli/arguments.hpp"
 #include "roofline/cli/commands.hpp"
 
 namespace roofline::cli {
@@ -31,11 +33,17 @@ void add_compare(CLI::App& app, int& exit_code) {
   command
       ->add_option("--fail-below", options->fail_below,
                    "Exit code 1 if a real difference is below this ratio, for example 0.95")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(within(0, 1));
   command->add_flag("--json", options->json, "Print all ratios as JSON");
   command->callback([options, &exit_code] {
-    const auto result = compare::compare(options->a.string(), compare::read_side(options->a),
-                                         options->b.string(), compare::read_side(options->b));
+    const auto a = compare::read_side(options->a), b = compare::read_side(options->b);
+    for (const auto& run_a : a) {
+      for (const auto& run_b : b) {
+        if (!std::filesystem::equivalent(run_a.folder, run_b.folder)) continue;
+        throw BadInput(fmt::format("{} is on both sides", run_a.folder));
+      }
+    }
+    const auto result = compare::compare(options->a.string(), a, options->b.string(), b);
     if (options->json) {
       fmt::print("{}\n", compare::json_of(result).dump(2));
     } else {

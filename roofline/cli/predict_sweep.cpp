@@ -7,6 +7,7 @@
 #include "roofline/base/dtype_names.hpp"
 #include "roofline/base/error.hpp"
 #include "roofline/base/process.hpp"
+#include "roofline/cli/arguments.hpp"
 #include "roofline/cli/predict_serving.hpp"
 #include "roofline/predict/sweep.hpp"
 #include "roofline/report/report.hpp"
@@ -53,13 +54,20 @@ void check_rows(std::int64_t batches, std::size_t curves) {
   }
 }
 
-void finish(const char* kind, const CsvTable& csv, const std::string& out) {
+/// `machine`: what --machine names, if anything.
+void finish(const char* kind, const CsvTable& csv, const std::string& out,
+            const std::filesystem::path& machine) {
   if (out.empty()) {
     fmt::print("{}", csv.str());
     return;
   }
   const std::filesystem::path path(out);
   if (path.extension() != ".csv") throw BadInput(fmt::format("--out {}: not a .csv", out));
+  if (std::filesystem::is_directory(machine)) {
+    keep_folder("--out", path, machine);
+  } else {
+    keep_inputs("--out", path, {machine});
+  }
   csv.write(path);
   fmt::print("{}\n", out);
   const SignalGuard guard;
@@ -101,7 +109,7 @@ void add_batch(CLI::App& sweep, int& exit_code) {
     if (std::filesystem::is_directory(o->machine)) {
       sweep.measured = predict::measured_matmuls(o->machine, hardware, sweep.dtype);
     }
-    finish("batch", predict::table(sweep), o->out);
+    finish("batch", predict::table(sweep), o->out, o->machine);
     exit_code = 0;
   });
 }
@@ -133,7 +141,7 @@ void add_serve(CLI::App& sweep, int& exit_code) {
     if (sweep.most > kMostBatch) {
       throw BadInput(fmt::format("--max-batch {}: no sweep goes beyond {}", o->most, kMostBatch));
     }
-    finish("serve", predict::table(sweep), o->out);
+    finish("serve", predict::table(sweep), o->out, o->machine);
     exit_code = 0;
   });
 }

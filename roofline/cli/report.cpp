@@ -14,6 +14,7 @@
 #include "roofline/base/process.hpp"
 #include "roofline/ceilings/roofs.hpp"
 #include "roofline/check/facts.hpp"
+#include "roofline/cli/arguments.hpp"
 #include "roofline/cli/commands.hpp"
 #include "roofline/overlay/analysis.hpp"
 #include "roofline/report/summary.hpp"
@@ -64,6 +65,9 @@ void add_report(CLI::App& app, int& exit_code) {
         fmt::print("{}{}", text_report(folder), samples_line(folder));
       }
       return;
+    }
+    if (options->page.extension() != ".html") {
+      for (const auto& folder : options->folders) keep_folder("--out", options->page, folder);
     }
     const SignalGuard guard;
     const auto drawn = draw(options->folders, options->page);

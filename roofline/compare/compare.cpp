@@ -8,7 +8,6 @@
 #include <set>
 
 #include "roofline/base/error.hpp"
-#include "roofline/base/statistics.hpp"
 #include "roofline/check/facts.hpp"
 #include "roofline/check/thresholds.hpp"
 
@@ -23,10 +22,11 @@ bool in_all(const std::vector<Run>& runs, Figures figures, const std::string& na
                      [&](const Run& run) { return (run.*figures).contains(name); });
 }
 
-std::vector<double> values(const std::vector<Run>& runs, Figures figures, const std::string& name) {
-  std::vector<double> out;
-  for (const Run& run : runs) out.push_back((run.*figures).at(name).value);
-  return out;
+/// Geometric, as the ratio of two sides is the mean of logarithms.
+double mean_value(const std::vector<Run>& runs, Figures figures, const std::string& name) {
+  double logs = 0;
+  for (const Run& run : runs) logs += std::log((run.*figures).at(name).value);
+  return std::exp(logs / static_cast<double>(runs.size()));
 }
 
 /// Logarithms of the speed, by one field of the figures.
@@ -80,8 +80,8 @@ void collect(const std::vector<Run>& a, const std::vector<Run>& b, Figures figur
     entry.kind = kind;
     entry.name = name;
     entry.unit = (a.front().*figures).at(name).unit;
-    entry.a = median(values(a, figures, name));
-    entry.b = median(values(b, figures, name));
+    entry.a = mean_value(a, figures, name);
+    entry.b = mean_value(b, figures, name);
     entry.few_quiet_a = few_quiet(a, figures, name);
     entry.few_quiet_b = few_quiet(b, figures, name);
     out.entries.push_back(std::move(entry));

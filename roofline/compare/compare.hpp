@@ -14,7 +14,7 @@ struct Entry {
   std::string kind;  ///< ceiling or benchmark
   std::string name;
   std::string unit;
-  double a = 0, b = 0;                            ///< medians over the runs
+  double a = 0, b = 0;                            ///< geometric means over the runs
   bool few_quiet_a = false, few_quiet_b = false;  ///< in one of its runs
   Difference difference;
 };

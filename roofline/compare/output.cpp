@@ -95,8 +95,9 @@ std::string text_of(const Comparison& c) {
       "{} of {} differences are real (B/A: speed, above 1 B is faster; own: without "
       "what all have in common)\n"
       "A and B are by the first quartile of a run's times, which scatters less than the median of "
-      "its CSVs\n",
-      real, c.entries.size());
+      "its CSVs{}\n",
+      real, c.entries.size(),
+      c.runs_a > 1 || c.runs_b > 1 ? "; of several runs they are geometric means" : "");
   if (!std::isnan(c.outcome.whole.ratio.value)) {
     const Ratio& ratio = c.outcome.whole.ratio;
     const char* verdict = "";

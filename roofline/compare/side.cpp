@@ -93,6 +93,11 @@ Run read_run(const fs::path& folder) {
   }
   const fs::path first = bench_files(samples.path()).front();
   out.context = parse_json(read_text(first), first.string()).value("context", json::object());
+  if (const fs::path run = folder / "run.json"; fs::exists(run)) {
+    const json told = parse_json(read_text(run), run.string());
+    if (!told.is_object()) throw BadInput(fmt::format("{}: is not a JSON object", run.string()));
+    out.context["builds"] = told.value("builds", json());
+  }
   for (const Ceiling& ceiling : analysis.ceilings.rows) {
     if (hidden(analysis.ceilings.rows, ceiling) || ceiling.condition.starts_with("zeros")) continue;
     double work = 0;

@@ -80,6 +80,8 @@ bad "^roofline: --dtype 'f99' is not an element type" --bench own.json --device 
 bad '^roofline: .*--device' --bench own.json --device tpu
 bad "^roofline: unknown chip 'h101'" --bench own.json --chip h101
 bad '^roofline: .*--chip' --bench own.json --chip h100-sxm --ceilings ceilings.csv
+bad '^roofline: --chip h100-sxm: is no cpu, which BM_Mine/1024 ran on' \
+  --bench own.json --chip h100-sxm --device cpu --dtype f32
 bad '^roofline: .*--bench' --ceilings ceilings.csv
 bad '^roofline: .*--nonsense' --bench own.json --nonsense
 
@@ -112,6 +114,23 @@ bad '^roofline: wrong.csv:4: 22 fields where the header has 23' --bench bench.js
 sed '1s/measured,/mesured,/' ceilings.csv >wrong.csv
 bad "^roofline: wrong.csv: no column 'measured'" --bench bench.json --ceilings wrong.csv
 sed '3s/^[^,]*,/another-box,/' ceilings.csv >wrong.csv
+{ cat ceilings.csv; sed -n 3p ceilings.csv; } >twice.csv
+bad '^roofline: twice.csv:[0-9]+: the same ceiling as twice.csv:3' --bench bench.json --ceilings twice.csv
+echo hello >hello.txt
+bad "^roofline: hello.txt: no column 'device'" --bench bench.json --ceilings hello.txt
+head -1 ceilings.csv >header.csv
+"$roofline" analyze --bench bench.json --ceilings header.csv >out 2>err &&
+  grep -q '^roofline: header.csv has no rows: the points have no roof' err ||
+  { echo 'a table without rows:'; cat err; failed=1; }
+# What is read is not written over, by whatever name.
+cp bench.json kept.json
+ln -s bench.json linked.json
+for out in bench.json linked.json ./ceilings.csv; do
+  bad "^roofline: --out $out: is read by the same command" --bench bench.json --ceilings ceilings.csv --out "$out"
+done
+bad '^roofline: --prediction both.csv: is read by the same command' \
+  --bench bench.json --ceilings ceilings.csv --out both.csv --prediction both.csv
+cmp bench.json kept.json || { echo 'an input was written over'; failed=1; }
 bad "^roofline: wrong.csv:3: column 'machine': 'another-box', but '.*' above: one machine at a time" \
   --bench bench.json --ceilings wrong.csv
 bad '^roofline: --draw requires --ceilings' --bench bench.json --draw drawn

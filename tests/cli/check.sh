@@ -110,6 +110,7 @@ refused 'no folder' 'DIR'
 refused 'a folder that is not there' '^roofline: nowhere: no such results folder' nowhere
 refused 'an empty folder' 'empty/machine.json' empty
 refused 'no price' '^roofline: --price: .*0' healthy --price 0
+refused 'a price that is no number' '^roofline: --price: nan is not a number' healthy --price nan
 refused 'no root' 'cannot read nowhere' healthy --results nowhere
 spoilt a machine.json '{"name": '
 refused 'half a machine.json' 'a/machine.json:1: not JSON' a

@@ -51,6 +51,14 @@ PY
 compared one.txt 0 a/run00 slow/run00 --fail-below 1
 diff -u "$here/compare/one.txt" one.txt || failed=1
 
+# Another build is a change.
+cp -r a/run00 built
+cp -r slow/run00 rebuilt
+echo '{"builds": ["0.1.0 aaaaaaa"]}' >built/run.json
+echo '{"builds": ["0.1.0 bbbbbbb"]}' >rebuilt/run.json
+compared builds.txt 0 built rebuilt
+grep -qx '  builds/0: "0.1.0 aaaaaaa" -> "0.1.0 bbbbbbb"' builds.txt || { fail 'builds'; cat builds.txt; }
+
 # refused NAME REGEX ARGUMENTS…: exit code 2 and one line on stderr.
 refused() {
   local name=$1 regex=$2 code
@@ -69,7 +77,11 @@ refused 'one folder' 'B' a
 refused 'a folder that is not there' '^roofline: nowhere: no such results folder' a nowhere
 refused 'an empty folder' '^roofline: empty: neither a results folder' empty a
 refused 'nothing in common' '^roofline: a and other have no ceiling and no benchmark in common' a other
+echo '[]' >rebuilt/run.json
+refused 'a run.json that is a list' '^roofline: rebuilt/run.json: is not a JSON object' built rebuilt
+refused 'a run on both sides' '^roofline: a/run00 is on both sides' a a/run00
 refused 'no ratio' 'fail-below' a slow --fail-below soon
+refused 'a ratio that is no number' '^roofline: --fail-below: nan is not a number' a slow --fail-below nan
 refused 'a ratio above 1' 'fail-below' a slow --fail-below 1.5
 cp -r other broken
 echo '{"context": {}' >broken/bench/all.json

@@ -84,6 +84,8 @@ both serve_limit 0 serve "${book[@]}" "${int8[@]}" --latency-limit 15ms --price 
 both serve_target 0 serve "${book[@]}" "${int8[@]}" --target-throughput 5000
 both serve_none 1 serve "${book[@]}" "${int8[@]}" --latency-limit 15us
 golden serve_none_target.txt 1 serve "${book[@]}" "${int8[@]}" --target-throughput 1e9 --latency-limit 1s
+golden serve_one_chip.txt 0 serve --model llama3-8b --chip h100-sxm --batch 64 --context 1024 \
+  --link-bandwidth 1e9
 golden sweep_batch.csv 0 sweep batch --sizes 1024 --max-batch 8 --machine machine
 golden sweep_batch_shape.csv 0 sweep batch --sizes 256x1024,512 --max-batch 1 --chip h100
 golden sweep_serve_many.csv 0 sweep serve "${book[@]}" --memory 16e9 --contexts 8192 --max-batch 200000
@@ -107,6 +109,15 @@ same serve --model llama3-70b --chip h200 --chips 2 --json -- \
   { echo "sweep: exit code $?"; cat err; failed=1; }
 head -1 out | grep -qx sweep.csv || { echo 'sweep.csv not named:'; cat out; failed=1; }
 [ "$(wc -l <sweep.csv)" -eq 1025 ] || { echo 'sweep.csv: not 2 x 512 rows'; failed=1; }
+
+# Nothing that a results folder holds is written over, nor put beside it.
+cp -r machine folder
+for out in folder/ceilings.csv folder/new.csv; do
+  bad "^roofline: --out $out: lies in the results folder that is read" sweep batch --machine folder --out "$out"
+done
+bad '^roofline: --out folder/ceilings.csv: is read by the same command' \
+  sweep batch --machine folder/ceilings.csv --out folder/ceilings.csv
+cmp folder/ceilings.csv machine/ceilings.csv || { echo 'a sweep wrote over a results folder'; failed=1; }
 
 for help in '' matmul dot attention sharded-matmul serve sweep 'sweep batch' 'sweep serve'; do
   # shellcheck disable=SC2086

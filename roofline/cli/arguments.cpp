@@ -1,0 +1,42 @@
+#include "roofline/cli/arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <system_error>
+
+#include "roofline/base/error.hpp"
+
+namespace roofline::cli {
+namespace fs = std::filesystem;
+
+CLI::Validator within(double least, double most) {
+  const auto is_number = [](const std::string& text) {
+    double value = 0;
+    const bool read = CLI::detail::lexical_cast(text, value);
+    return read && std::isnan(value) ? text + " is not a number" : std::string();
+  };
+  return CLI::Range(least, most) & CLI::Validator(is_number, "");
+}
+
+void keep_inputs(std::string_view flag, const fs::path& out, const std::vector<fs::path>& inputs) {
+  if (out.empty()) return;
+  for (const fs::path& input : inputs) {
+    std::error_code none;  // where one of them is not there, they are not the same
+    if (input.empty() || !(input == out || fs::equivalent(input, out, none))) continue;
+    throw BadInput(
+        fmt::format("{} {}: is read by the same command, name another file", flag, out.string()));
+  }
+}
+
+void keep_folder(std::string_view flag, const fs::path& out, const fs::path& folder) {
+  if (out.empty() || folder.empty()) return;
+  std::error_code none;
+  const fs::path beside = out.has_parent_path() ? out.parent_path() : fs::path(".");
+  if (!fs::equivalent(beside, folder, none)) return;
+  throw BadInput(fmt::format("{} {}: lies in the results folder that is read, name another", flag,
+                             out.string()));
+}
+
+}  // namespace roofline::cli
