@@ -6,7 +6,9 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "roofline/base/error.hpp"
 
@@ -72,6 +74,12 @@ CsvTable sweep_table(const std::vector<SweepPoint>& rows, const CeilingContext& 
 
 std::vector<Ceiling> read_ceilings(const std::filesystem::path& path) {
   const CsvTable table = CsvTable::read(path);
+  for (const char* column : {"device", "resource", "measured"}) {
+    // Any text is a table without rows.
+    if (!table.has(column)) {
+      throw BadInput(fmt::format("{}: no column '{}'", path.string(), column));
+    }
+  }
   const auto positive = [&](std::size_t i, std::string_view column) {
     const double value = table.number(i, column);
     if (value <= 0) {
@@ -91,6 +99,7 @@ std::vector<Ceiling> read_ceilings(const std::filesystem::path& path) {
   };
   std::vector<Ceiling> out;
   std::map<std::string, std::string> machines;  // by device
+  std::map<std::vector<std::string>, std::string> seen;
   for (std::size_t i = 0; i < table.rows(); ++i) {
     Ceiling row;
     row.machine = table.text(i, "machine");
@@ -135,6 +144,13 @@ std::vector<Ceiling> read_ceilings(const std::filesystem::path& path) {
       throw BadInput(
           fmt::format("{}: column 'machine': '{}', but '{}' above: one machine at a time",
                       table.where(i), row.machine, first->second));
+    }
+    const auto [above, first_of_it] =
+        seen.try_emplace({row.device, row.resource, row.level, row.operation, row.dtype,
+                          row.exec_unit, std::to_string(row.threads), row.condition},
+                         table.where(i));
+    if (!first_of_it) {
+      throw BadInput(fmt::format("{}: the same ceiling as {}", table.where(i), above->second));
     }
     out.push_back(std::move(row));
   }

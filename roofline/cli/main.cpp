@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <exception>
@@ -7,6 +8,7 @@
 #include "roofline/base/error.hpp"
 #include "roofline/base/say.hpp"
 #include "roofline/base/standard_streams.hpp"
+#include "roofline/base/text_table.hpp"
 #include "roofline/cli/build.hpp"
 #include "roofline/cli/commands.hpp"
 
@@ -63,12 +65,13 @@ int main(int argc, char** argv) {
     const int code = run_command(app, argc, argv, exit_code);
     roofline::check_stdout();
     return code;
+  } catch (const CLI::ExtrasError&) {  // its own words have them in reverse
+    roofline::say("roofline: not expected: {} (see --help)\n",
+                  roofline::printable(fmt::format("{}", fmt::join(app.remaining(true), " "))));
   } catch (const CLI::ParseError& fault) {
-    roofline::say("roofline: {} (see --help)\n", fault.what());
-  } catch (const roofline::BadInput& fault) {
-    roofline::say("roofline: {}\n", fault.what());
+    roofline::say("roofline: {} (see --help)\n", roofline::printable(fault.what()));
   } catch (const std::exception& fault) {
-    roofline::say("roofline: {}\n", fault.what());
+    roofline::say("roofline: {}\n", roofline::printable(fault.what()));
   }
   return 2;
 }

@@ -128,8 +128,7 @@ std::string kernels_summary(const std::vector<Point>& points) {
   }
   std::string out = aligned(rows, 2) + stars_line(disturbed);
   for (const auto& [verdict, count] : faults) {
-    out += fmt::format("{} row{} with verdict {}: see roofline.csv\n", count, count == 1 ? "" : "s",
-                       verdict);
+    out += fmt::format("{} row{} with verdict {}\n", count, count == 1 ? "" : "s", verdict);
   }
   for (const auto& [words, count] : stand_ins) {
     out += fmt::format("{} ({} benchmark{})\n", words, count, count == 1 ? "" : "s");

@@ -102,12 +102,13 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string> near_names(std::string_view name) {
   constexpr std::size_t kMost = 5, kMostEdits = 3;
+  const std::size_t most_edits = std::min(kMostEdits, name.size() / 3);
   std::vector<std::pair<std::size_t, std::string>> found;
   for (const auto& chip : chips()) {
     const bool part = !name.empty() && (chip.name.find(name) != std::string::npos ||
                                         name.find(chip.name) != std::string_view::npos);
     const auto edits = part ? 0 : distance(name, chip.name);
-    if (edits <= kMostEdits) found.emplace_back(edits, chip.name);
+    if (edits <= most_edits) found.emplace_back(edits, chip.name);
   }
   std::sort(found.begin(), found.end());
   std::vector<std::string> names;
@@ -235,13 +236,16 @@ const std::vector<Chip>& chips() {
 }
 
 const Chip& chip(std::string_view name) {
+  std::string wanted(name);
+  for (char& c : wanted) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   for (const auto& known : chips()) {
     const auto& aliases = known.aliases;
-    if (known.name == name || std::find(aliases.begin(), aliases.end(), name) != aliases.end()) {
+    if (known.name == wanted ||
+        std::find(aliases.begin(), aliases.end(), wanted) != aliases.end()) {
       return known;
     }
   }
-  const auto near = near_names(name);
+  const auto near = near_names(wanted);
   if (near.empty()) {
     throw BadInput(fmt::format("unknown chip '{}'; `roofline specs` lists those known", name));
   }

@@ -39,7 +39,8 @@ expect 'no subcommand' 2 '^roofline: '
 expect 'unknown subcommand' 2 '^roofline: .*nonsense' nonsense
 expect 'unknown flag, no subcommand' 2 "^roofline: unknown option '--foo' \(see --help\)$" --foo run
 expect 'unknown flag' 2 '^roofline: .*--nonsense' specs --nonsense
-expect 'too many names' 2 '^roofline: .*l40s' specs l4 l40s
+expect 'a name of two lines' 2 "^roofline: unknown chip 'l4\?x'" specs $'l4\nx'
+expect 'too many names' 2 '^roofline: not expected: l40s l40 \(see --help\)$' specs l4 l40s l40
 
 expect machine 0 '' machine
 shows 'microarchitecture'
@@ -66,6 +67,9 @@ expect 'TPU as JSON' 0 '' specs tpu-v5e --json
 json 'd["sms"] is None and d["vector_clock_hz"] is None'
 expect 'all as JSON' 0 '' specs --json
 json 'len(d) == 19'
+expect 'capitals' 0 '' specs H100-SXM
+shows 'h100-sxm'
+expect 'nothing near' 2 "^roofline: unknown chip 'foo'; .roofline specs. lists" specs foo
 expect 'unknown chip' 2 "^roofline: unknown chip 'h100-sxn'; near it: h100-sxm" specs h100-sxn
 expect 'empty chip name' 2 "^roofline: unknown chip ''" specs ''
 
