@@ -55,8 +55,7 @@ TEST(KernelsSummary, TellsWhichRoofIsMissingAndWhatWasGuessed) {
   rows[0].threads = 4;
   rows[1].flops = 0;
   const std::string text = kernels_summary(overlay(rows, {main_memory()}));
-  EXPECT_NE(text.find("1 row with verdict no-roof (no f16 peak on 4 threads)\n"),
-            std::string::npos)
+  EXPECT_NE(text.find("1 row with verdict no-roof (no f16 peak on 4 threads)\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("1 above the main memory's roof do not tell their size"), std::string::npos)
       << text;
