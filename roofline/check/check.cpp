@@ -11,6 +11,7 @@
 #include "roofline/base/error.hpp"
 #include "roofline/check/audits.hpp"
 #include "roofline/check/thresholds.hpp"
+#include "roofline/results/run_notes.hpp"
 
 namespace roofline::check {
 namespace {
@@ -147,6 +148,7 @@ Report check_folder(const fs::path& folder, const fs::path& root) {
     }
   }
   Report out = check(box, others);
+  out.run = run_notes(folder);
   out.notes.insert(out.notes.end(), notes.begin(), notes.end());
   return out;
 }

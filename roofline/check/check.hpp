@@ -16,6 +16,7 @@ struct Report {
   std::string machine, folder;
   std::vector<Resource> resources;
   std::vector<Finding> findings;           ///< of all audits, the good ones too
+  std::vector<std::string> run;            ///< what is to be known of the run itself, run_notes()
   std::vector<std::string> notes;          ///< what was left out and why
   Grade verdict = Grade::kUnknown;         ///< the worst of all; a note does not count
   double price_per_hour = kUnknownNumber;  ///< dollars for the box, which only its user knows

@@ -165,6 +165,7 @@ json of_resource(const Report& report, const Resource& r) {
 std::string text_of(const Report& report) {
   std::string out = fmt::format("machine  {}\nfolder   {}\nverdict  {}\n",
                                 printable(report.machine), report.folder, word(report.verdict));
+  for (const std::string& line : report.run) out += fmt::format("run      {}\n", line);
   if (!std::isnan(report.price_per_hour))
     out += fmt::format("price    ${:.4g} an hour\n", report.price_per_hour);
   out += "\n" + resource_table(report);
@@ -183,6 +184,7 @@ json json_of(const Report& report) {
               {"price_per_hour", known(report.price_per_hour)},
               {"resources", json::array()},
               {"findings", json::array()},
+              {"run", report.run},
               {"notes", report.notes}};
   for (const Resource& r : report.resources) out["resources"].push_back(of_resource(report, r));
   for (const Finding& f : report.findings) {

@@ -12,6 +12,7 @@
 #include "roofline/base/error.hpp"
 #include "roofline/base/json_text.hpp"
 #include "roofline/base/process.hpp"
+#include "roofline/ceilings/ceilings_csv.hpp"
 #include "roofline/ceilings/roofs.hpp"
 #include "roofline/check/facts.hpp"
 #include "roofline/cli/arguments.hpp"
@@ -19,6 +20,7 @@
 #include "roofline/overlay/analysis.hpp"
 #include "roofline/report/summary.hpp"
 #include "roofline/report/text_report.hpp"
+#include "roofline/results/run_notes.hpp"
 #include "roofline/results/unpacked.hpp"
 
 namespace roofline::cli {
@@ -31,16 +33,20 @@ struct Options {
 };
 
 /// How many benchmarks want samples, from the samples themselves, or why that cannot be told.
-std::string samples_line(const std::filesystem::path& folder) try {
+/// Throws BadInput where machine.json is unusable.
+std::string samples_line(const std::filesystem::path& folder) {
   const std::filesystem::path facts = folder / "machine.json";
   if (!has_samples(folder) || !std::filesystem::exists(facts)) return {};
   const check::Facts known(parse_json(read_text(facts), facts.string()), facts.string());
-  const Unpacked samples(folder);
-  const Analysis analysis = analyze_folder(samples.path(), context_of(check::machine_of(known)));
-  const std::string wanting = wanting_samples(analysis.data.benchmarks);
-  return wanting.empty() ? wanting : fmt::format("\n{}\n", wanting);
-} catch (const BadInput& fault) {
-  return fmt::format("\nquiet samples are not counted: {}\n", fault.what());
+  const CeilingContext context = context_of(check::machine_of(known));
+  try {
+    const Unpacked samples(folder);
+    const std::string wanting =
+        wanting_samples(analyze_folder(samples.path(), context).data.benchmarks);
+    return wanting.empty() ? wanting : fmt::format("\n{}\n", wanting);
+  } catch (const BadInput& fault) {
+    return fmt::format("\nquiet samples are not counted: {}\n", fault.what());
+  }
 }
 
 }  // namespace
@@ -69,8 +75,14 @@ void add_report(CLI::App& app, int& exit_code) {
     if (options->page.extension() != ".html") {
       for (const auto& folder : options->folders) keep_folder("--out", options->page, folder);
     }
+    for (const auto& folder : options->folders) {
+      const std::filesystem::path ceilings = folder / "ceilings.csv";
+      if (std::filesystem::exists(ceilings)) read_ceilings(ceilings);  // as strict as check
+      run_notes(folder);
+    }
     const SignalGuard guard;
     const auto drawn = draw(options->folders, options->page);
+    if (drawn.broke) throw BadInput(drawn.notes.front());
     for (const auto& file : drawn.files) fmt::print("{}\n", file.string());
     for (const auto& note : drawn.notes) fmt::print("{}\n", note);
   });

@@ -71,7 +71,7 @@ Drawn read_output(const std::string& text) {
 Drawn run_script(const char* name, const std::vector<std::string>& arguments,
                  const std::string& missing) {
   const auto drawer = find_script(name);
-  if (!drawer) return {{}, {"scripts/report not found beside the program: " + missing}};
+  if (!drawer) return {{}, {"scripts/report not found beside the program: " + missing}, false};
   const auto bin = executable_folder();
   const std::vector<std::string> pythons[] = {
       {(bin / "../venv/bin/python3").string()},
@@ -87,10 +87,10 @@ Drawn run_script(const char* name, const std::vector<std::string>& arguments,
     if (done.clean()) return read_output(done.output);
     if (done.exit_code == kUnusable) throw BadInput(last_line(done.error_text));
     if (done.exit_code != kNoLibrary && done.exit_code != kNoProgram) {
-      return {{}, {missing + ": " + done.words(kTimeout)}};
+      return {{}, {missing + ": " + done.words(kTimeout)}, true};
     }
   }
-  return {{}, {"no Python with matplotlib or Bokeh: " + missing}};
+  return {{}, {"no Python with matplotlib or Bokeh: " + missing}, false};
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace roofline {
 struct Drawn {
   std::vector<std::filesystem::path> files;
   std::vector<std::string> notes;  ///< what was left out and why, one line each; empty if nothing
+  bool broke = false;              ///< what draws ended in an error of its own, which a note tells
 };
 
 /// Draws roofline.svg, roofline.png, sweep.svg and sweep.png into the first results folder from its

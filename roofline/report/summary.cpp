@@ -186,8 +186,8 @@ std::string wanting_samples(const std::vector<Benchmark>& rows) {
                                      [](const auto& item) { return wants_samples(*item.second); });
   if (wanting == 0) return {};
   return fmt::format(
-      "{} of {} benchmarks had fewer than {} quiet samples, or samples that disagree", wanting,
-      last.size(), kFewestQuiet);
+      "{} of {} benchmarks and probes had fewer than {} quiet samples, or samples that disagree",
+      wanting, last.size(), kFewestQuiet);
 }
 
 std::string samples_summary(const std::vector<Benchmark>& rows, double rounds_s) {

@@ -18,6 +18,7 @@
 #include "roofline/ceilings/ceiling.hpp"
 #include "roofline/ceilings/ceilings_csv.hpp"
 #include "roofline/report/summary.hpp"
+#include "roofline/results/run_notes.hpp"
 
 namespace roofline {
 namespace {
@@ -326,7 +327,9 @@ std::string text_report(const fs::path& results_dir) {
   std::vector<Row> rows;
   if (roofline_csv) rows = bounding(read_rows(*roofline_csv));
 
-  std::string out = results_dir.string() + "\n\n";
+  std::string out = results_dir.string() + "\n";
+  for (const std::string& line : run_notes(results_dir)) out += line + "\n";
+  out += "\n";
   out += ceilings_csv ? ceilings_summary(ceilings) : "no ceilings.csv: no roofs\n";
   if (!roofline_csv) out += "no roofline.csv: no kernels\n";
   std::set<std::string> devices;

@@ -276,6 +276,9 @@ def _step(record):
         return int(text)
 
     device = record.text("device")
+    time, low, high = (record.number(c) for c in ("time_s", "time_low_s", "time_high_s"))
+    if time is not None and ((low or 0) > time or (high is not None and high < time)):
+        record.fail("time_s", "is not between time_low_s and time_high_s")
     return Step(
         device=device,
         variant=record.text("variant"),
@@ -341,7 +344,7 @@ def json_file(path):
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadTable(f"{path}: {error}") from None
 
 

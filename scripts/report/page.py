@@ -79,16 +79,18 @@ def _calls(folder):
 
 
 def _verdicts(folder, roofline):
-    """What `roofline check` says, without names of folders: the page is made to be sent."""
+    """What `roofline check` says, without names of folders: the page is made to be sent; and notes
+    that say why it says nothing."""
     if not (roofline and (folder / "machine.json").exists() and (folder / "ceilings.csv").exists()):
-        return None
+        return None, []
     done = subprocess.run(
         [roofline, "check", "--json", folder], capture_output=True, text=True, check=False
     )
     if done.returncode not in (0, 1):
-        return None
+        reason = done.stderr.strip().removeprefix("roofline: ").replace(f"{folder}/", "")
+        return None, [f"no verdicts of check ({reason or 'killed'})"]
     report = json.loads(done.stdout)
-    return {key: report[key] for key in ("verdict", "resources", "findings")}
+    return {key: report[key] for key in ("verdict", "run", "resources", "findings")}, []
 
 
 def _run(folder, roofline):
@@ -99,15 +101,16 @@ def _run(folder, roofline):
         if tables[name] is None:
             notes.append(f"no {name}.csv")
     date = re.search(r"\d{4}-\d{2}-\d{2}", folder.resolve().name)
+    verdicts, reasons = _verdicts(folder, roofline)
     return {
         "folder": folder.resolve().name,
         "date": date.group() if date else "",
         "machine": load.json_file(folder / "machine.json"),
-        "check": _verdicts(folder, roofline),
+        "check": verdicts,
         "batch_curves": batch_curves.curves(folder, tables["roofline"], roofline),
         "tables": tables,
         "calls": _calls(folder),
-        "notes": notes,
+        "notes": notes + reasons,
     }
 
 

@@ -9,7 +9,10 @@ import load
 def write(path, data):
     """Renamed into place, so that a full disk leaves no half a file; what is no file is not replaced."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        path.write_bytes(data)
+        try:
+            path.write_bytes(data)
+        except OSError as error:
+            raise load.BadTable(f"{path}: {error.strerror}") from None
         return
     path = path.resolve()
     part = path.with_name(path.name + ".part")

@@ -68,4 +68,29 @@ echo '{"benchmarks": [' >"$work/cut/bench/dot.json"
 grep -q '^dot f32 cold ' "$work/out" &&
   grep -q '^quiet samples are not counted: .*bench/dot.json:.*not JSON, or cut off' "$work/out" ||
   { echo 'a cut-off bench file:'; cat "$work/out"; failed=1; }
+echo '{"name": ' >"$work/cut/machine.json"
+refuses 'half a machine.json' 'cut/machine.json:.*not JSON, or cut off' --text "$work/cut"
+
+# What a run says of itself: on the terminal, and refused where it is no record.
+cp -r "$data" "$work/short"
+echo '{"status": "interrupted", "groups_measured": 2, "groups_total": 5}' >"$work/short/run.json"
+"$roofline" report --text "$work/short" |
+  sed -n 2p | grep -qx 'the run was interrupted: 2 of 5 groups of benchmarks were measured' ||
+  { echo 'an interrupted run is not said'; failed=1; }
+echo '{' >"$work/short/run.json"
+refuses 'half a run.json' 'short/run.json:.*not JSON' --text "$work/short"
+refuses 'half a run.json, for the page' 'short/run.json:.*not JSON' "$work/short"
+
+# The page takes no ceiling that check refuses, and goes to no file that holds results.
+cp -r "$data" "$work/zero"
+sed -i 's/,1e9,/,0,/' "$work/zero/ceilings.csv"
+cmp -s "$work/zero/ceilings.csv" "$data/ceilings.csv" && { echo 'no ceiling was changed'; failed=1; }
+refuses 'a ceiling of 0' "zero/ceilings.csv:[0-9]+: column '.*': 0 is not above 0" "$work/zero"
+# What draws may break: that is no page, and says so.
+mkdir "$work/scripts"
+echo 'raise ValueError("odd")' >"$work/scripts/report.py"
+ROOFLINE_REPORT=$work/scripts refuses 'a script that breaks' \
+  'no pictures, no page: exit code 1: ValueError: odd' "$data"
+refuses 'a page over results' 'roofline: --out .*zero/roofline.csv: lies in the results folder' \
+  --out "$work/zero/roofline.csv" "$work/zero"
 exit $failed

@@ -365,9 +365,9 @@ for size in 4096 8192 16384 24576; do faults+=,low:copy/size:$size/threads:1; do
 FAKE_FAULTS=$faults,low:copy/size:131072/threads:2 measure doubt 0 --filter '^(fma_peak|stream|chase)'
 doubted="{(r['resource'], r['level'], r['operation'], r['threads']): r['verdict'] for r in csv('ceilings.csv') if r['verdict'] != 'ok'}"
 check "$folder" "$doubted == {('compute', '', 'fma_peak', t): 'samples-disagree' for t in '12'} | {('latency', l, 'chase', '1'): 'clock-moved' for l in ('L1', 'L2', 'L3', 'DRAM')} | {('bandwidth', 'L2', 'copy', '1'): 'out-of-order', ('bandwidth', 'L2', 'copy', '2'): 'no-plateau'}"
-grep -q '^2 of 64 benchmarks had fewer than 3 quiet samples, or samples that disagree, when their further rounds (4 s in all) were spent$' doubt.out ||
+grep -q '^2 of 64 benchmarks and probes had fewer than 3 quiet samples, or samples that disagree, when their further rounds (4 s in all) were spent$' doubt.out ||
   fail 'doubt: what the further rounds left is not told'
-"$roofline" report --text "$folder" | grep -qx '2 of 64 benchmarks had fewer than 3 quiet samples, or samples that disagree' ||
+"$roofline" report --text "$folder" | grep -qx '2 of 64 benchmarks and probes had fewer than 3 quiet samples, or samples that disagree' ||
   fail 'doubt: report --text does not tell how many want samples'
 check "$folder" "{row['round'] for row in bench if 'fma_peak/scalar' in row['name'] and 'attempt' not in row} == {0, 1, 2}"
 check "$folder" "{row['name'].split('/')[0] for row in bench if row.get('attempt') == 2} == {'fma_peak', 'chase', 'stream'}"

@@ -75,8 +75,10 @@ class Shown(PageCase):
             if row["operation"] == "h2d":
                 row.update(measured="25e9", measured_low="24e9", measured_high="26e9")
         write(run / "ceilings.csv", rows)
+        (run / "run.json").write_text('{"status": "interrupted", "groups_measured": 2, "groups_total": 5}')
         report(run)
         open_page(self.browser, run / "report.html")
+        self.assertEqual(self.find(".run-note").text, "· the run was interrupted: 2 of 5 groups of benchmarks were measured")
         row = self.find("[data-ceiling='compute/bf16/fma_peak/wgmma/threads:1']")
         self.assertEqual(row.find_element(By.CSS_SELECTOR, ".badge.bad").text, "✗ FAIL")
         title = row.find_element(By.CSS_SELECTOR, ".badge").get_attribute("title")

@@ -148,6 +148,9 @@ class Report(unittest.TestCase):
         rows[0][1] = "decode/avx2/bf16/T:1024/layers:1"
         write()
         self.refuses("prediction.csv line 2", "program", "has no B:<number>")
+        rows[0][1], rows[0][5] = name.format(1, 1, ""), 0.02
+        write()
+        self.refuses("prediction.csv line 2", "time_s", "is not between time_low_s and time_high_s")
 
     def test_png_is_1600_wide(self):
         self.draws()
@@ -250,13 +253,17 @@ class Report(unittest.TestCase):
         self.assertEqual((self.folder / "roofline.svg").read_bytes(), before)
 
     def test_bad_numbers_name_file_line_and_column(self):
+        ceilings = (self.folder / "ceilings.csv").read_bytes()
         for value in ("fast", "nan", "inf", "-1"):
 
             def spoil(rows, value=value):
                 rows[2]["measured"] = value
 
             edit(self.folder / "ceilings.csv", spoil)
-            self.refuses("ceilings.csv", "line 4", "measured")
+            self.refuses("ceilings.csv:4: column 'measured'")
+            (self.folder / "ceilings.csv").write_bytes(ceilings)
+            edit(self.folder / "sweep.csv", spoil)
+            self.refuses("sweep.csv", "line 4", "measured")
 
     def test_missing_column(self):
         path = self.folder / "roofline.csv"

@@ -39,8 +39,8 @@ function machineLine(run) {
   return el(
       "p", {class: "machine"}, el("b", {}, name(first, 90)),
       ...others.flatMap((word) => [" · ", name(word, 60)]),
-      run.machine ? null :
-                    el("span", {class: "note"}, " (no machine.json: nothing more is known)"));
+      run.machine ? null : el("span", {class: "note"}, " (no machine.json: nothing more is known)"),
+      ...(run.check?.run ?? []).map((line) => el("span", {class: "note run-note"}, ` · ${line}`)));
 }
 
 // The fastest benchmark on a ceiling: on a dtype and unit by FLOP/s, on a level by bytes/s there.

@@ -1,0 +1,62 @@
+#include "roofline/results/run_notes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "roofline/base/csv.hpp"
+#include "roofline/base/error.hpp"
+#include "roofline/base/json_text.hpp"
+#include "roofline/base/text_table.hpp"
+
+namespace roofline {
+namespace {
+
+using nlohmann::json;
+
+/// "attention/avx2" of "attention/avx2/bf16/batch:1 …".
+std::string kernel_of(const std::string& benchmark) {
+  const std::size_t op = benchmark.find('/');
+  return op == std::string::npos ? benchmark : benchmark.substr(0, benchmark.find('/', op + 1));
+}
+
+std::string failures_note(const json& failures) {
+  constexpr std::size_t kMost = 6;
+  std::vector<std::string> kernels;
+  for (const json& failure : failures) {
+    std::string kernel = printable(kernel_of(failure.at("benchmark").get<std::string>()));
+    if (std::find(kernels.begin(), kernels.end(), kernel) == kernels.end())
+      kernels.push_back(std::move(kernel));
+  }
+  const std::size_t more = kernels.size() > kMost ? kernels.size() - kMost : 0;
+  kernels.resize(kernels.size() - more);
+  return fmt::format("{} benchmark{} wrong or gave no time: {}{}", failures.size(),
+                     failures.size() == 1 ? " was" : "s were", fmt::join(kernels, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+}  // namespace
+
+std::vector<std::string> run_notes(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "run.json";
+  if (!std::filesystem::exists(file)) return {};
+  const json state = parse_json(read_text(file), file.string());
+  std::vector<std::string> out;
+  try {
+    if (const auto status = state.value("status", "complete");
+        status != "complete" && status != "failed") {
+      out.push_back(fmt::format("the run was {}: {} of {} groups of benchmarks were measured",
+                                printable(status), state.value("groups_measured", 0),
+                                state.value("groups_total", 0)));
+    }
+    if (const json failures = state.value("failures", json::array()); !failures.empty())
+      out.push_back(failures_note(failures));
+  } catch (const json::exception& fault) {
+    throw BadInput(fmt::format("{}: {}", file.string(), fault.what()));
+  }
+  return out;
+}
+
+}  // namespace roofline
