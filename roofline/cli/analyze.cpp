@@ -99,7 +99,7 @@ void draw_folder(const std::filesystem::path& folder) {
   for (const auto& note : drawn.notes) fmt::print(stderr, "{}\n", note);
 }
 
-/// Every row's device is --device where it does not tell its own.
+/// Throws BadInput where a benchmark ran on another kind of device than the chip is.
 void check_device(const Options& options, const BenchData& data, const specs::Chip& chip) {
   const std::string of_chip = chip.kind == "cpu" ? "cpu" : "gpu";
   for (const Benchmark& row : data.benchmarks) {

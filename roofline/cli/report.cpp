@@ -75,9 +75,10 @@ void add_report(CLI::App& app, int& exit_code) {
     if (options->page.extension() != ".html") {
       for (const auto& folder : options->folders) keep_folder("--out", options->page, folder);
     }
+    // As strict as check, without which the page has no verdicts.
     for (const auto& folder : options->folders) {
       const std::filesystem::path ceilings = folder / "ceilings.csv";
-      if (std::filesystem::exists(ceilings)) read_ceilings(ceilings);  // as strict as check
+      if (std::filesystem::exists(ceilings)) read_ceilings(ceilings);
       run_notes(folder);
     }
     const SignalGuard guard;

@@ -47,9 +47,10 @@ std::vector<std::string> run_notes(const std::filesystem::path& folder) {
   try {
     if (const auto status = state.value("status", "complete");
         status != "complete" && status != "failed") {
-      out.push_back(fmt::format("the run was {}: {} of {} groups of benchmarks were measured",
-                                printable(status), state.value("groups_measured", 0),
-                                state.value("groups_total", 0)));
+      const std::string how =
+          status == "running" ? "goes on, or was killed" : "was " + printable(status);
+      out.push_back(fmt::format("the run {}: {} of {} groups of benchmarks were measured", how,
+                                state.value("groups_measured", 0), state.value("groups_total", 0)));
     }
     if (const json failures = state.value("failures", json::array()); !failures.empty())
       out.push_back(failures_note(failures));

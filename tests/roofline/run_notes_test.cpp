@@ -34,6 +34,12 @@ TEST_F(RunNotes, ARunThatWasCutShort) {
                 "the run was interrupted: 23 of 45 groups of benchmarks were measured"});
 }
 
+TEST_F(RunNotes, ARunWhoseEndNobodyNoted) {
+  EXPECT_EQ(of(R"({"status": "running", "groups_measured": 1, "groups_total": 45})"),
+            std::vector<std::string>{
+                "the run goes on, or was killed: 1 of 45 groups of benchmarks were measured"});
+}
+
 TEST_F(RunNotes, KernelsThatWereWrongAreNamedOnce) {
   EXPECT_EQ(of(R"({"status": "failed", "failures": [
                      {"benchmark": "dot/v1/f32/N:8"}, {"benchmark": "dot/v1/f32/N:9"},
