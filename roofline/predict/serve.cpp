@@ -81,8 +81,8 @@ void predict_link(const Serving& s, ServePrediction& out) {
   out.model_parallel_limit_memory_bound =
       s.weight_bytes * links / (static_cast<double>(s.batch) * s.roofs.bandwidth);
   out.link_bound =
-      s.chips > 1 && static_cast<double>(s.chips) > std::max(out.model_parallel_limit,
-                                                             out.model_parallel_limit_memory_bound);
+      s.chips > 1 && static_cast<double>(s.chips) >
+                         std::max(out.model_parallel_limit, out.model_parallel_limit_memory_bound);
 }
 
 }  // namespace
