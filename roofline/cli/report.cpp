@@ -41,8 +41,9 @@ std::string samples_line(const std::filesystem::path& folder) {
   const CeilingContext context = context_of(check::machine_of(known));
   try {
     const Unpacked samples(folder);
-    const std::string wanting =
-        wanting_samples(analyze_folder(samples.path(), context).data.benchmarks);
+    const std::string wanting = samples.read([&](const std::filesystem::path& path) {
+      return wanting_samples(analyze_folder(path, context).data.benchmarks);
+    });
     return wanting.empty() ? wanting : fmt::format("\n{}\n", wanting);
   } catch (const BadInput& fault) {
     return fmt::format("\nquiet samples are not counted: {}\n", fault.what());

@@ -86,13 +86,16 @@ Run read_run(const fs::path& folder) {
   const fs::path file = folder / "machine.json";
   out.machine = parse_json(read_text(file), file.string());
   const Unpacked samples(folder);
-  const Analysis analysis =
-      analyze_folder(samples.path(), context_of(check::machine_of({out.machine, file.string()})));
-  if (analysis.data.benchmarks.empty()) {
-    throw BadInput(fmt::format("{}: bench/*.json has no benchmarks", folder.string()));
-  }
-  const fs::path first = bench_files(samples.path()).front();
-  out.context = parse_json(read_text(first), first.string()).value("context", json::object());
+  const CeilingContext context = context_of(check::machine_of({out.machine, file.string()}));
+  const Analysis analysis = samples.read([&](const fs::path& path) {
+    Analysis found = analyze_folder(path, context);
+    if (found.data.benchmarks.empty()) {
+      throw BadInput(fmt::format("{}: bench/*.json has no benchmarks", folder.string()));
+    }
+    const fs::path first = bench_files(path).front();
+    out.context = parse_json(read_text(first), first.string()).value("context", json::object());
+    return found;
+  });
   if (const fs::path run = folder / "run.json"; fs::exists(run)) {
     const json told = parse_json(read_text(run), run.string());
     if (!told.is_object()) throw BadInput(fmt::format("{}: is not a JSON object", run.string()));

@@ -37,7 +37,7 @@ Unpacked::Unpacked(const fs::path& folder) : path_(folder) {
   if (::mkdtemp(name.data()) == nullptr)
     throw BadInput(fmt::format("{}: {}", name, std::strerror(errno)));
   path_ = name;
-  temporary_ = true;
+  archive_ = archive;
   const SignalGuard guard;
   const Command unpack{.arguments = {"/bin/sh", "-c", "exec tar -xJf \"$1\" -C \"$2\" bench", "sh",
                                      archive.string(), name},
@@ -51,7 +51,14 @@ Unpacked::Unpacked(const fs::path& folder) : path_(folder) {
 
 Unpacked::~Unpacked() {
   std::error_code none;
-  if (temporary_) fs::remove_all(path_, none);
+  if (!archive_.empty()) fs::remove_all(path_, none);
+}
+
+std::string Unpacked::in_archive(std::string words) const {
+  const std::string folder = path_.string() + "/";
+  if (!archive_.empty() && words.starts_with(folder))
+    words.replace(0, folder.size(), archive_.string() + ": ");
+  return words;
 }
 
 }  // namespace roofline

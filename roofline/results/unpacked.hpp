@@ -2,6 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+
+#include "roofline/base/error.hpp"
 
 namespace roofline {
 
@@ -16,11 +19,21 @@ class Unpacked {
   Unpacked(const Unpacked&) = delete;
   Unpacked& operator=(const Unpacked&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }
+  /// What `read` makes of that folder. A BadInput that names a file of an archive is thrown anew
+  /// with the archive and its member, which the user has.
+  template <class Read>
+  auto read(Read read) const {
+    try {
+      return read(path_);
+    } catch (const BadInput& fault) {
+      throw BadInput(in_archive(fault.what()));
+    }
+  }
 
  private:
-  std::filesystem::path path_;
-  bool temporary_ = false;
+  std::string in_archive(std::string words) const;
+
+  std::filesystem::path path_, archive_;  ///< archive_ is empty where nothing is packed
 };
 
 /// Whether there are any, packed or not.

@@ -86,6 +86,8 @@ refused 'a ratio above 1' 'fail-below' a slow --fail-below 1.5
 cp -r other broken
 echo '{"context": {}' >broken/bench/all.json
 refused 'half a JSON file' 'broken/bench/all.json:.*not JSON' a broken
+tar -C broken -cJf broken/bench.tar.xz bench && rm -r broken/bench
+refused 'half a JSON file, packed' '^roofline: broken/bench.tar.xz: bench/all.json:.*not JSON' a broken
 cp -r a/run00 flat
 echo '[]' >flat/machine.json
 refused 'a machine.json that is a list' 'flat/machine.json: is not a JSON object' a flat
