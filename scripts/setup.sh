@@ -54,6 +54,7 @@ libsimde-dev        simde/x86/avx512.h        AVX-512 kernels without AVX-512: e
 g++-aarch64-linux-gnu  aarch64-linux-gnu-g++  NEON kernels: cross-compiled,
 qemu-user           qemu-aarch64              and run
 googletest          ?                         sources of the test framework, for AArch64
+xz-utils            xz                        samples as committed runs have them
 '
 # Libraries that ours is compared with; each is optional. The name is a pattern, as versions differ.
 peers='
