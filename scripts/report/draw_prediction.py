@@ -1,11 +1,15 @@
 """Draws a CSV of `roofline predict sweep batch` or `serve` as .svg and .png beside it.
 
 usage: draw_prediction.py batch|serve FILE.csv
-Prints `wrote PATH` per picture. Exit codes: 2 an unusable CSV, one line on stderr; 3 no matplotlib.
+Prints `wrote PATH` per picture. Exit codes: 2 an unusable CSV, one line on stderr; 3 this
+Python is too old, or has no matplotlib in working order.
 """
 
 import sys
 from pathlib import Path
+
+if sys.version_info < (3, 10):
+    sys.exit(3)
 
 import load
 import load_prediction
@@ -21,14 +25,14 @@ def main(arguments):
         rows = (load_prediction.batch_rows if kind == "batch" else load_prediction.serve_rows)(path)
         if not rows:
             raise load.BadTable(f"{path}: no rows")
-        try:
-            import plot_batch
-            import plot_serve
-        except ModuleNotFoundError as error:
-            if error.name != "matplotlib":
-                raise
-            return 3
+        import plot_batch
+        import plot_serve
+
         save((plot_batch if kind == "batch" else plot_serve).draw(rows), path.with_suffix(""))
+    except ImportError as error:
+        if load.is_ours(error):
+            raise
+        return 3
     except load.BadTable as error:
         print(error, file=sys.stderr)
         return 2

@@ -186,6 +186,11 @@ def has_module(name):
     return importlib.util.find_spec(name) is not None
 
 
+def is_ours(error):
+    """Whether it is a script of this folder that cannot be imported, not a package."""
+    return Path(__file__).with_name(f"{error.name}.py").exists()
+
+
 def ceilings(path):
     """One row for each ceiling: what quiet moments gave where there were any, else as lived."""
     columns = (

@@ -2,14 +2,18 @@
 
 usage: report.py DIR [DIR…] [--out PAGE.html] [--roofline PROGRAM]
 Pictures go into the first folder, and so does report.html unless --out names another file; further
-folders are shown beside it on the page. PROGRAM's `check` gives the verdicts on the page. Prints `wrote PATH` per file and one line per part that is
-left out. Exit codes: 2 an unusable folder or CSV, one line on stderr; 3 this Python has neither
-matplotlib nor Bokeh.
+folders are shown beside it on the page. PROGRAM's `check` gives the verdicts on the page. Prints
+`wrote PATH` per file and one line per part that is left out. Exit codes: 2 an unusable folder or
+file, one line on stderr; 3 this Python is too old, or has neither matplotlib nor Bokeh in working
+order.
 """
 
 import argparse
 import sys
 from pathlib import Path
+
+if sys.version_info < (3, 10):
+    sys.exit(3)
 
 import load
 from save import save, write
@@ -40,11 +44,11 @@ def _arguments(arguments):
 
 def main(arguments):
     given = _arguments(arguments)
-    import page
-
-    if not (load.has_module("matplotlib") or page.library()):
-        return 3
     try:
+        import page
+
+        if not (load.has_module("matplotlib") or page.library()):
+            return 3
         read = {folder: load.results(folder) for folder in given.folders}
         for folder, results in read.items():
             if not (results.ceilings or results.rows or results.sweep):
@@ -58,6 +62,10 @@ def main(arguments):
             write(given.out or given.folders[0] / "report.html", html.encode())
         else:
             print("no Python with Bokeh: report.html skipped")
+    except ImportError as error:
+        if load.is_ours(error):
+            raise
+        return 3
     except load.BadTable as error:
         print(error, file=sys.stderr)
         return 2

@@ -293,20 +293,41 @@ class Report(unittest.TestCase):
         (self.folder / "roofline.svg").mkdir()
         self.refuses("roofline.svg")
 
-    def test_no_python_is_a_note(self):
-        """A copy of the program without an environment beside it, on an empty PATH."""
+    def away(self):
+        """(scripts, `roofline report` with them) of a copy of the program without an environment
+        beside it, whose PATH is the folder `away`."""
         away = self.folder / "away"
-        shutil.copytree(SCRIPTS, away / "share" / "a" / "b")
+        scripts = away / "share" / "a" / "b"
+        shutil.copytree(SCRIPTS, scripts)
         (away / "bin").mkdir()
         program = shutil.copy(BINARY, away / "bin")
-        done = subprocess.run(
+        return scripts, lambda: subprocess.run(
             [program, "report", self.folder],
             capture_output=True,
             text=True,
-            env={"PATH": str(away), "ROOFLINE_REPORT": str(away / "share" / "a" / "b")},
+            env={"PATH": str(away), "ROOFLINE_REPORT": str(scripts)},
         )
+
+    def test_no_python_is_a_note(self):
+        _, run = self.away()
+        done = run()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout, "no Python with matplotlib or Bokeh: no pictures, no page\n")
+
+    def test_broken_package_is_a_note_and_a_broken_script_is_not(self):
+        scripts, run = self.away()
+        python = self.folder / "away" / "python3"
+        python.write_text(f"#!/bin/sh\nexec '{sys.executable}' \"$@\"\n")
+        python.chmod(0o755)
+        (scripts / "matplotlib.py").write_text("raise ImportError('libfreetype.so.6: no such file')")
+        done = run()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, "no Python with matplotlib or Bokeh: no pictures, no page\n")
+        for fault in ("raise RuntimeError('odd')", "from load import nothing"):
+            (scripts / "matplotlib.py").write_text(fault)
+            done = run()
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+            self.assertIn("no pictures, no page: exit code 1: ", done.stderr)
 
 
 if __name__ == "__main__":
