@@ -136,9 +136,10 @@ int run(const RunOptions& options) {
     check_machine(*folder, machine);
   }
   RunSettings settings = settings_of(options, folder ? &*folder : nullptr);
-  const std::string device = usable_device(settings, machine, programs);
+  std::vector<std::string> notes;  // not said above an error
+  const std::string device = usable_device(settings, machine, programs, notes);
   if (device == "cpu") gpus.reset();
-  std::vector<ListedBenchmark> listed = list_programs(programs, settings, device);
+  std::vector<ListedBenchmark> listed = list_programs(programs, settings, device, notes);
   for (const fs::path& program : options.own) {
     const double timeout =
         options.timeout_s > 0 ? options.timeout_s : process_timeout(settings.full, 0);
@@ -160,6 +161,7 @@ int run(const RunOptions& options) {
     folder->builds.push_back(options.build);
   }
   folder->skipped = all_skipped(*folder, plan);
+  for (const std::string& note : notes) say("{}\n", note);
   say("results: {}\n", folder->path().string());
   say("{}", skips_summary(plan.skipped));
 

@@ -8,7 +8,6 @@
 
 #include "roofline/base/error.hpp"
 #include "roofline/base/process.hpp"
-#include "roofline/base/say.hpp"
 #include "roofline/machine/gpu.hpp"
 #include "roofline/run/gpu_choice.hpp"
 #include "roofline/run/run_measure.hpp"
@@ -45,9 +44,10 @@ std::vector<ListedBenchmark> list_all(const std::vector<fs::path>& programs,
 }
 
 /// An error where the GPU was asked for, else a line.
-void leave_gpu_out(const RunSettings& settings, const std::string& words) {
+void leave_gpu_out(const RunSettings& settings, const std::string& words,
+                   std::vector<std::string>& notes) {
   if (settings.device == "gpu") throw BadInput("--device gpu: " + words);
-  say("GPU left out: {}\n", words);
+  notes.push_back("GPU left out: " + words);
 }
 
 /// Whether CUDA has a GPU that one of the programs can use.
@@ -61,7 +61,7 @@ bool programs_have_gpu(const std::vector<fs::path>& programs, const RunSettings&
 }  // namespace
 
 std::string usable_device(RunSettings& settings, const machine::Machine& machine,
-                          const std::vector<fs::path>& programs) {
+                          const std::vector<fs::path>& programs, std::vector<std::string>& notes) {
   if (settings.device == "cpu") return "cpu";
   const json gpu = machine.facts.value("gpu", json::object());
   std::string words = "no GPU";
@@ -69,7 +69,7 @@ std::string usable_device(RunSettings& settings, const machine::Machine& machine
     const GpuChoice choice = choose_gpu(gpu.at("devices"), machine::gpu_uuids(), settings.gpu,
                                         std::getenv("CUDA_VISIBLE_DEVICES"));
     if (choice.fault.empty()) {
-      for (const std::string& note : choice.notes) say("{}\n", note);
+      notes.insert(notes.end(), choice.notes.begin(), choice.notes.end());
       settings.gpu = choice.gpu;
       return settings.device;
     }
@@ -83,18 +83,19 @@ std::string usable_device(RunSettings& settings, const machine::Machine& machine
     if (settings.gpu.starts_with("GPU-")) {
       throw BadInput(fmt::format("--gpu {}: {}: give the GPU's index", settings.gpu, words));
     }
-    say("{}: the GPU is measured without power, throttle reasons and trace\n", words);
+    notes.push_back(words + ": the GPU is measured without power, throttle reasons and trace");
     return settings.device;
   }
-  leave_gpu_out(settings, words);
+  leave_gpu_out(settings, words, notes);
   return "cpu";
 }
 
 std::vector<ListedBenchmark> list_programs(const std::vector<fs::path>& programs,
-                                           const RunSettings& settings, const std::string& device) {
+                                           const RunSettings& settings, const std::string& device,
+                                           std::vector<std::string>& notes) {
   auto listed = list_all(programs, settings, device);
   if (device != "cpu" && std::none_of(listed.begin(), listed.end(), of_gpu)) {
-    leave_gpu_out(settings, "these programs were built without nvcc, for CPUs only");
+    leave_gpu_out(settings, "these programs were built without nvcc, for CPUs only", notes);
   }
   return listed;
 }

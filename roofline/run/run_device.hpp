@@ -12,14 +12,16 @@
 namespace roofline {
 
 /// cpu, gpu or all as the programs shall take it, and settings.gpu as the GPU's index: all without
-/// a GPU is cpu, and said. Without NVML, which a container may lack, CUDA picks the GPU. Throws
-/// BadInput where a GPU that was asked for cannot be had.
+/// a GPU is cpu, which `notes` get a line on. Without NVML, which a container may lack, CUDA picks
+/// the GPU. Throws BadInput where a GPU that was asked for cannot be had.
 std::string usable_device(RunSettings& settings, const machine::Machine& machine,
-                          const std::vector<std::filesystem::path>& programs);
+                          const std::vector<std::filesystem::path>& programs,
+                          std::vector<std::string>& notes);
 
-/// What the programs offer on it; that they have nothing for a GPU is said, and an error where one
-/// was asked for. Throws BadInput, too, if one cannot even list.
+/// What the programs offer on it; that they have nothing for a GPU is a note, and an error where
+/// one was asked for. Throws BadInput, too, if one cannot even list.
 std::vector<ListedBenchmark> list_programs(const std::vector<std::filesystem::path>& programs,
-                                           const RunSettings& settings, const std::string& device);
+                                           const RunSettings& settings, const std::string& device,
+                                           std::vector<std::string>& notes);
 
 }  // namespace roofline

@@ -247,6 +247,10 @@ fi
 # 6. Bad usage.
 refused '^roofline: --filter .\(. is not a regular expression' --device cpu --filter '('
 refused "^roofline: --filter 'zebra' matches none of [0-9]+ benchmarks" --device cpu --filter zebra
+# With no word of a GPU that is left out above it.
+refused '^roofline: --filter .\(. is not a regular expression' --filter '('
+refused "^roofline: --filter 'zebra' matches none of [0-9]+ benchmarks" --filter zebra
+refused '^roofline: --bench nowhere: No such file' --bench nowhere
 refused '^roofline: .*--gpu' --gpu x
 refused '^roofline: .*--device' --device tpu
 refused '^roofline: .*--quick' --quick --full
