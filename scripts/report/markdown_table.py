@@ -7,7 +7,7 @@ With an operation: this suite's fastest kernel on every case of it, with its qui
 each family of cases the shares of the roof and the geometric mean against the best library.
 
 usage: markdown_table.py DIR [OPERATION]
-Exit code 2: an unusable folder or operation, one line on stderr.
+Exit code 2: an unusable folder or operation, or a Python without matplotlib, one line on stderr.
 """
 
 import csv
@@ -18,8 +18,15 @@ from pathlib import Path
 from statistics import geometric_mean
 
 import load
-import style
 from select_rows import LIBRARIES, roof_order
+
+try:
+    import style
+except ImportError as error:
+    if load.is_ours(error):
+        raise
+    print(f"markdown_table.py: {error}: build/venv/bin/python3 has it", file=sys.stderr)
+    sys.exit(2)
 
 
 REGISTRY = Path(__file__).resolve().parents[2] / "kernels" / "kernels.def"

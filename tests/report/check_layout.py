@@ -266,6 +266,12 @@ class Tables(unittest.TestCase):
         self.assertIn("| matmul bf16 | M:8192", gpu)
         self.assertNotIn("DRAM", gpu)
 
+    def test_python_without_matplotlib_is_told_in_a_line(self):
+        fixture = Path(__file__).parent / "fixture"
+        said = subprocess.run([sys.executable, "-S", markdown_table.__file__, fixture], capture_output=True, text=True)
+        self.assertEqual((said.returncode, said.stdout), (2, ""))
+        self.assertRegex(said.stderr, r"^markdown_table.py: No module named 'matplotlib': build/venv/bin/python3 .*\n$")
+
     def test_unusable_input_is_told_in_a_line(self):
         with tempfile.TemporaryDirectory() as folder:
             table = Path(folder) / "roofline.csv"
