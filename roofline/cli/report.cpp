@@ -84,7 +84,9 @@ void add_report(CLI::App& app, int& exit_code) {
     }
     const SignalGuard guard;
     const auto drawn = draw(options->folders, options->page);
-    if (drawn.broke) throw BadInput(drawn.notes.front());
+    if (drawn.broke) {
+      throw BadInput(fmt::format("{}: {}", options->folders.front().string(), drawn.notes.front()));
+    }
     for (const auto& file : drawn.files) fmt::print("{}\n", file.string());
     for (const auto& note : drawn.notes) fmt::print("{}\n", note);
   });

@@ -90,7 +90,7 @@ refuses 'a ceiling of 0' "zero/ceilings.csv:[0-9]+: column '.*': 0 is not above 
 mkdir "$work/scripts"
 echo 'raise ValueError("odd")' >"$work/scripts/report.py"
 ROOFLINE_REPORT=$work/scripts refuses 'a script that breaks' \
-  'no pictures, no page: exit code 1: ValueError: odd' "$data"
+  "$data: no pictures, no page: exit code 1: ValueError: odd" "$data"
 refuses 'a page over results' 'roofline: --out .*zero/roofline.csv: lies in the results folder' \
   --out "$work/zero/roofline.csv" "$work/zero"
 exit $failed
