@@ -125,6 +125,8 @@ class _Record:
             self.fail(column, f"{text[:40]!r} is not a number")
         if not math.isfinite(value) or value < 0:
             self.fail(column, f"{text[:40]!r} is not a finite number of at least 0")
+        if value and not 1e-30 <= value <= 1e30:  # as in roofline/base/csv.cpp
+            self.fail(column, f"{text[:40]!r} is beyond 1e-30 to 1e30")
         return value
 
     def required(self, column):
@@ -343,14 +345,24 @@ class Results:
     notes: list
 
 
+def json_text(text, where):
+    """JSON in UTF-8, from a place that the error names."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise BadTable(f"{where}: is nested too deeply") from None
+    except ValueError as error:
+        raise BadTable(f"{where}: {error}") from None
+
+
 def json_file(path):
     """A JSON file's content, None if there is no such file."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json_text(path.read_bytes(), path)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError) as error:
-        raise BadTable(f"{path}: {error}") from None
+    except OSError as error:
+        raise BadTable(f"{path}: {error.strerror}") from None
 
 
 def _cpu_title(path):

@@ -56,7 +56,8 @@ def _bench_json(folder):
         with tarfile.open(packed, "r:xz") as archive:
             for member in archive:
                 if member.isfile() and member.name.endswith(".json"):
-                    yield f"{packed}: {member.name}", json.load(archive.extractfile(member))
+                    where = f"{packed}: {member.name}"
+                    yield where, load.json_text(archive.extractfile(member).read(), where)
     except (OSError, EOFError, ValueError, lzma.LZMAError, tarfile.TarError) as error:
         raise load.BadTable(f"{packed}: {error}") from None
 

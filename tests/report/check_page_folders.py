@@ -211,10 +211,20 @@ class Folders(FoldersCase):
         calls = self.js("return benchmarks.filter((b) => b.calls).map((b) => [b.kernel, b.calls, b.total_time]).sort()")
         self.assertEqual([[kernel, n, round(1e6 * s)] for kernel, n, s in calls],
                          [["matmul", 5, 10], ["saxpy", 5, 10], ["saxpy", 5, 10]])  # fmt: skip
+        refused = [("bench.tar.xz: bench/mine.json: is nested too deeply", "[" * 100000),
+                   ("bench.tar.xz: bench/mine.json: Expecting", "{")]  # fmt: skip
+        for said, text in refused:
+            (self.folder / "mine.json").write_text(text)
+            with tarfile.open(self.folder / "bench.tar.xz", "w:xz") as archive:
+                archive.add(self.folder / "mine.json", "bench/mine.json")
+            self.refuses(said)
         (self.folder / "bench.tar.xz").write_bytes(b"no archive")
+        self.refuses("bench.tar.xz")
+
+    def refuses(self, said):
         done = roofline("report", self.folder)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
-        self.assertIn("bench.tar.xz", done.stderr)
+        self.assertIn(said, done.stderr)
 
     def test_parts_of_own_programs(self):
         """Each under its own: one called with an argument, one on several threads."""

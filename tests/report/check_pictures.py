@@ -254,7 +254,7 @@ class Report(unittest.TestCase):
 
     def test_bad_numbers_name_file_line_and_column(self):
         ceilings = (self.folder / "ceilings.csv").read_bytes()
-        for value in ("fast", "nan", "inf", "-1"):
+        for value in ("fast", "nan", "inf", "-1", "1e300"):
 
             def spoil(rows, value=value):
                 rows[2]["measured"] = value
@@ -288,6 +288,10 @@ class Report(unittest.TestCase):
         self.folder.rmdir()
         self.refuses("no such results folder")
         self.folder.mkdir()
+
+    def test_json_that_never_ends(self):
+        (self.folder / "machine.json").write_text("[" * 100000)
+        self.refuses("machine.json: is nested too deeply")
 
     def test_picture_that_cannot_be_written(self):
         (self.folder / "roofline.svg").mkdir()
