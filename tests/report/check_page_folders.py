@@ -302,6 +302,10 @@ class Folders(FoldersCase):
                 self.assertIn("no machine.json", text)
                 (self.folder / f"{gone}.csv").write_bytes(kept)
 
+    def test_why_there_are_no_verdicts_is_a_note(self):
+        (self.folder / "machine.json").write_text('{"name": 7}')
+        self.assertIn("no verdicts of check (machine.json: field 'name' is not a text)", self.open())
+
     def test_unknown_is_empty(self):
         rows = read(self.folder / "roofline.csv")
         for row in rows:
