@@ -23,20 +23,22 @@ CLI::Validator within(double least, double most) {
 void keep_inputs(std::string_view flag, const fs::path& out, const std::vector<fs::path>& inputs) {
   if (out.empty()) return;
   for (const fs::path& input : inputs) {
-    std::error_code none;  // where one of them is not there, they are not the same
-    if (input.empty() || !(input == out || fs::equivalent(input, out, none))) continue;
+    if (input.empty()) continue;
+    std::error_code none;  // what is not there yet may have two names, too
+    const auto name = [](const fs::path& path) { return fs::absolute(path).lexically_normal(); };
+    if (name(input) != name(out) && !fs::equivalent(input, out, none)) continue;
     throw BadInput(
         fmt::format("{} {}: is read by the same command, name another file", flag, out.string()));
   }
 }
 
 void keep_folder(std::string_view flag, const fs::path& out, const fs::path& folder) {
-  if (out.empty() || folder.empty()) return;
+  if (out.empty()) return;
   std::error_code none;
   const fs::path beside = out.has_parent_path() ? out.parent_path() : fs::path(".");
-  if (!fs::equivalent(beside, folder, none)) return;
-  throw BadInput(fmt::format("{} {}: lies in the results folder that is read, name another", flag,
-                             out.string()));
+  const bool read = fs::equivalent(beside, folder, none);
+  if (!read && !fs::exists(beside / "machine.json", none)) return;
+  throw BadInput(fmt::format("{} {}: lies in a results folder, name another", flag, out.string()));
 }
 
 }  // namespace roofline::cli

@@ -17,8 +17,8 @@ CLI::Validator within(double least, double most);
 void keep_inputs(std::string_view flag, const std::filesystem::path& out,
                  const std::vector<std::filesystem::path>& inputs);
 
-/// The same where `out` lies in the results folder that the command reads: it stays as it was
-/// measured.
+/// The same where `out` lies in a results folder, one that has machine.json or the one that the
+/// command reads: it stays as it was measured.
 void keep_folder(std::string_view flag, const std::filesystem::path& out,
                  const std::filesystem::path& folder);
 

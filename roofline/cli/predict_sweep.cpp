@@ -63,11 +63,8 @@ void finish(const char* kind, const CsvTable& csv, const std::string& out,
   }
   const std::filesystem::path path(out);
   if (path.extension() != ".csv") throw BadInput(fmt::format("--out {}: not a .csv", out));
-  if (std::filesystem::is_directory(machine)) {
-    keep_folder("--out", path, machine);
-  } else {
-    keep_inputs("--out", path, {machine});
-  }
+  keep_inputs("--out", path, {machine});
+  keep_folder("--out", path, machine);
   csv.write(path);
   fmt::print("{}\n", out);
   const SignalGuard guard;

@@ -128,8 +128,10 @@ ln -s bench.json linked.json
 for out in bench.json linked.json ./ceilings.csv; do
   bad "^roofline: --out $out: is read by the same command" --bench bench.json --ceilings ceilings.csv --out "$out"
 done
-bad '^roofline: --prediction both.csv: is read by the same command' \
-  --bench bench.json --ceilings ceilings.csv --out both.csv --prediction both.csv
+for both in both.csv ./both.csv; do
+  bad "^roofline: --prediction $both: is read by the same command" \
+    --bench bench.json --ceilings ceilings.csv --out both.csv --prediction $both
+done
 cmp bench.json kept.json || { echo 'an input was written over'; failed=1; }
 bad "^roofline: wrong.csv:3: column 'machine': 'another-box', but '.*' above: one machine at a time" \
   --bench bench.json --ceilings wrong.csv

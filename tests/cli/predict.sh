@@ -110,14 +110,17 @@ same serve --model llama3-70b --chip h200 --chips 2 --json -- \
 head -1 out | grep -qx sweep.csv || { echo 'sweep.csv not named:'; cat out; failed=1; }
 [ "$(wc -l <sweep.csv)" -eq 1025 ] || { echo 'sweep.csv: not 2 x 512 rows'; failed=1; }
 
-# Nothing that a results folder holds is written over, nor put beside it.
+# Nothing that a results folder holds is written over, nor put beside it, whether it is read or not.
 cp -r machine folder
-for out in folder/ceilings.csv folder/new.csv; do
-  bad "^roofline: --out $out: lies in the results folder that is read" sweep batch --machine folder --out "$out"
+for out in folder/roofline.csv folder/new.csv; do
+  for from in '--machine folder' '--machine machine' '--machine folder/ceilings.csv' '--chip h100'; do
+    # shellcheck disable=SC2086
+    bad "^roofline: --out $out: lies in a results folder" sweep batch $from --out "$out"
+  done
 done
 bad '^roofline: --out folder/ceilings.csv: is read by the same command' \
   sweep batch --machine folder/ceilings.csv --out folder/ceilings.csv
-cmp folder/ceilings.csv machine/ceilings.csv || { echo 'a sweep wrote over a results folder'; failed=1; }
+diff -r folder machine || { echo 'a sweep wrote over a results folder'; failed=1; }
 
 for help in '' matmul dot attention sharded-matmul serve sweep 'sweep batch' 'sweep serve'; do
   # shellcheck disable=SC2086

@@ -91,6 +91,6 @@ mkdir "$work/scripts"
 echo 'raise ValueError("odd")' >"$work/scripts/report.py"
 ROOFLINE_REPORT=$work/scripts refuses 'a script that breaks' \
   "$data: no pictures, no page: exit code 1: ValueError: odd" "$data"
-refuses 'a page over results' 'roofline: --out .*zero/roofline.csv: lies in the results folder' \
+refuses 'a page over results' 'roofline: --out .*zero/roofline.csv: lies in a results folder' \
   --out "$work/zero/roofline.csv" "$work/zero"
 exit $failed
