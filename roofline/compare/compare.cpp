@@ -1,6 +1,7 @@
 #include "roofline/compare/compare.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -135,6 +136,22 @@ void add_changes(const json& a, const json& b, std::vector<Change>& out) {
   }
 }
 
+/// What the runs of a side differ in and should not.
+void add_mixed(const char* side, const std::vector<Run>& runs, std::vector<std::string>& out) {
+  for (const char* field : kOfRun) {
+    std::set<std::string> found;
+    for (const Run& run : runs) {
+      for (const json& value : run.context.value(field, json())) {
+        if (value.is_string()) found.insert(value);
+      }
+    }
+    if (found.size() > 1) {
+      out.push_back(
+          fmt::format("the runs of {} differ in {}: {}", side, field, fmt::join(found, ", ")));
+    }
+  }
+}
+
 Limits limits_for(const std::vector<Run>& a, const std::vector<Run>& b) {
   const check::Thresholds& known = check::Thresholds::get();
   const auto shared = [](const Run& run) {
@@ -219,6 +236,8 @@ Comparison compare(const std::string& name_a, std::vector<Run> a, const std::str
     out.entries[i].difference = out.outcome.each[i];
   }
   out.outcome.each.clear();
+  add_mixed("A", a, out.mixed);
+  add_mixed("B", b, out.mixed);
   add_changes(a.front().machine, b.front().machine, out.changes);
   add_changes(a.front().context, b.front().context, out.changes);
   return out;

@@ -19,7 +19,8 @@ struct Entry {
   Difference difference;
 };
 
-/// A field of machine.json or of Google Benchmark's context that differs between the first runs.
+/// A field of machine.json, of run.json or of Google Benchmark's context that differs between the
+/// first runs.
 struct Change {
   std::string field;
   nlohmann::json a, b;
@@ -32,6 +33,7 @@ struct Comparison {
   std::size_t only_a = 0, only_b = 0;  ///< ceilings and benchmarks that not every run of both has
   Outcome outcome;                     ///< without its `each`
   Limits limits;
+  std::vector<std::string> mixed;  ///< what the runs of a side differ in, a line each
   std::vector<Change> changes;
 
   /// Whether a real difference, of one entry or of the whole, is below `ratio`.

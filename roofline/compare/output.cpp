@@ -83,9 +83,11 @@ json of_difference(const Difference& d) {
 }  // namespace
 
 std::string text_of(const Comparison& c) {
-  std::string out = fmt::format("A      {} ({} {})\nB      {} ({} {})\ntest   {}\n\n", c.a,
-                                c.runs_a, c.runs_a == 1 ? "run" : "runs", c.b, c.runs_b,
+  std::string out = fmt::format("A      {} ({} {})\nB      {} ({} {})\ntest   {}\n", c.a, c.runs_a,
+                                c.runs_a == 1 ? "run" : "runs", c.b, c.runs_b,
                                 c.runs_b == 1 ? "run" : "runs", test_text(c));
+  for (const std::string& line : c.mixed) out += fmt::format("note   {}\n", printable(line));
+  out += "\n";
   const auto ceilings = sorted(c, "ceiling", true), benchmarks = sorted(c, "benchmark", false);
   if (!ceilings.empty()) out += table(ceilings, "ceiling") + "\n";
   if (!benchmarks.empty()) out += table(benchmarks, "benchmark") + "\n";
@@ -131,6 +133,7 @@ json json_of(const Comparison& c) {
               {"whole", of_difference(c.outcome.whole)},
               {"not_compared", {{"missing_in_a", c.only_b}, {"missing_in_b", c.only_a}}},
               {"entries", json::array()},
+              {"mixed", c.mixed},
               {"changes", json::array()}};
   for (const Entry& e : c.entries) {
     json entry = of_difference(e.difference);

@@ -99,7 +99,7 @@ Run read_run(const fs::path& folder) {
   if (const fs::path run = folder / "run.json"; fs::exists(run)) {
     const json told = parse_json(read_text(run), run.string());
     if (!told.is_object()) throw BadInput(fmt::format("{}: is not a JSON object", run.string()));
-    out.context["builds"] = told.value("builds", json());
+    for (const char* field : kOfRun) out.context[field] = told.value(field, json());
   }
   for (const Ceiling& ceiling : analysis.ceilings.rows) {
     if (hidden(analysis.ceilings.rows, ceiling) || ceiling.condition.starts_with("zeros")) continue;

@@ -19,10 +19,13 @@ struct Figure {
   bool few_quiet = false;  ///< too few quiet samples, so that all of them count
 };
 
+/// Fields of run.json in which the runs of a side should agree.
+inline constexpr const char* kOfRun[] = {"builds", "suite"};
+
 struct Run {
   std::string folder;
   nlohmann::json machine;                  ///< machine.json
-  nlohmann::json context;                  ///< Google Benchmark's, of one file
+  nlohmann::json context;                  ///< Google Benchmark's, of one file, and kOfRun
   std::map<std::string, Figure> ceilings;  ///< by device and Ceiling::id()
   std::map<std::string, Figure>
       benchmarks;  ///< by device and name; probes are left to the ceilings

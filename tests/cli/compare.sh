@@ -54,10 +54,21 @@ diff -u "$here/compare/one.txt" one.txt || failed=1
 # Another build is a change.
 cp -r a/run00 built
 cp -r slow/run00 rebuilt
-echo '{"builds": ["0.1.0 aaaaaaa"]}' >built/run.json
-echo '{"builds": ["0.1.0 bbbbbbb"]}' >rebuilt/run.json
+echo '{"builds": ["0.1.0 aaaaaaa"], "suite": "quick"}' >built/run.json
+echo '{"builds": ["0.1.0 bbbbbbb"], "suite": "full"}' >rebuilt/run.json
 compared builds.txt 0 built rebuilt
-grep -qx '  builds/0: "0.1.0 aaaaaaa" -> "0.1.0 bbbbbbb"' builds.txt || { fail 'builds'; cat builds.txt; }
+grep -qx '  builds/0: "0.1.0 aaaaaaa" -> "0.1.0 bbbbbbb"' builds.txt &&
+  grep -qx '  suite: "quick" -> "full"' builds.txt || { fail 'builds'; cat builds.txt; }
+grep -q '^note ' builds.txt && { fail 'one run is told to differ'; cat builds.txt; }
+# A side should be of one build.
+mkdir mixed
+cp -r built rebuilt mixed
+compared mixed.txt 0 mixed a/run01
+grep -qx 'note   the runs of A differ in builds: 0.1.0 aaaaaaa, 0.1.0 bbbbbbb' mixed.txt &&
+  grep -qx 'note   the runs of A differ in suite: full, quick' mixed.txt || { fail 'mixed'; cat mixed.txt; }
+compared mixed.json 0 a/run01 mixed --json
+python3 -c 'import json; assert json.load(open("mixed.json"))["mixed"][1] == "the runs of B differ in suite: full, quick"' ||
+  fail 'mixed as JSON'
 
 # refused NAME REGEX ARGUMENTS…: exit code 2 and one line on stderr.
 refused() {
