@@ -58,7 +58,7 @@ json parse_json(std::string_view text, const std::string& source) {
                                          error.byte > 0 ? error.byte - 1 : 0, clean.size()));
     const auto line = 1 + std::count(clean.begin(), end, '\n');
     throw BadInput(fmt::format("{}:{}: not JSON, or cut off, at byte {} of {}", source, line,
-                               error.byte, clean.size()));
+                               std::min(error.byte, clean.size()), clean.size()));
   } catch (const json::exception& error) {  // a number beyond double's range
     throw BadInput(fmt::format("{}: not JSON that can be read: {}", source, error.what()));
   }

@@ -90,7 +90,7 @@ bad '^roofline: cannot read .: Is a directory' --bench .
 : >empty.json
 bad '^roofline: empty.json: is empty' --bench empty.json
 head -c 3000 bench.json >cut.json
-bad '^roofline: cut.json:[0-9]+: not JSON, or cut off, at byte 3001 of 3000' --bench cut.json
+bad '^roofline: cut.json:[0-9]+: not JSON, or cut off, at byte 3000 of 3000' --bench cut.json
 head -c 4096 /dev/urandom >noise.json
 bad '^roofline: noise.json:[0-9]+: not JSON' --bench noise.json
 echo '{"benchmarks": {}}' >object.json

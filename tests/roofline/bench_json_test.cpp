@@ -352,7 +352,7 @@ TEST(BenchJson, FilesThatAreNone) {
   EXPECT_EQ(fault(" \n"), "x.json: is empty");
   EXPECT_EQ(fault("hello"), "x.json:1: not JSON, or cut off, at byte 1 of 5");
   EXPECT_EQ(fault("{\"benchmarks\": [\n{\"name\""),
-            "x.json:2: not JSON, or cut off, at byte 25 of 24");
+            "x.json:2: not JSON, or cut off, at byte 24 of 24");
   EXPECT_EQ(fault("[]"), "x.json: no 'benchmarks': not Google Benchmark's JSON output");
   EXPECT_EQ(fault("{}"), "x.json: no 'benchmarks': not Google Benchmark's JSON output");
   EXPECT_EQ(fault("{\"benchmarks\": 3}"), "x.json: 'benchmarks' is number, not an array");
