@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
@@ -47,6 +48,18 @@ Transformer read(const json& entry, const std::string& name, const std::string& 
   return out;
 }
 
+/// Throws BadInput for a key that stands twice, of which a parser keeps the last.
+void refuse_twice(const std::string& text, const std::string& source) {
+  std::set<std::string> keys;
+  const auto take = [&](int depth, json::parse_event_t event, const json& value) {
+    if (event == json::parse_event_t::key && depth == 1 && !keys.insert(value).second) {
+      throw BadInput(fmt::format("{}: '{}' stands twice", source, value.get<std::string>()));
+    }
+    return true;
+  };
+  [[maybe_unused]] const json read = json::parse(text, take, false);
+}
+
 }  // namespace
 
 double Transformer::parameters() const {
@@ -77,7 +90,9 @@ const std::vector<Transformer>& transformers() {
 Transformer transformer(const std::string& name_or_file) {
   const std::filesystem::path path(name_or_file);
   if (path.extension() == ".json") {
-    const json entry = parse_json(read_text(path), name_or_file);
+    const std::string text = read_text(path);
+    const json entry = parse_json(text, name_or_file);
+    refuse_twice(text, name_or_file);
     return read(entry, path.stem().string(), name_or_file);
   }
   std::vector<std::string> names;

@@ -204,6 +204,8 @@ echo '[1]' >list.json
 bad '^roofline: list.json: not a JSON object' serve --model list.json "${h100[@]}"
 sed 's/"layers": 80, //' my.json >wrong.json
 bad "^roofline: wrong.json: no 'layers'" serve --model wrong.json "${h100[@]}"
+sed 's/"layers": 80/"layers": 40, &/' my.json >wrong.json
+bad "^roofline: wrong.json: 'layers' stands twice" serve --model wrong.json "${h100[@]}"
 for value in 0 -80 8.5 NaN '"80"' 99999999999999999999 1e9999 null; do
   sed "s/\"layers\": 80/\"layers\": $value/" my.json >wrong.json
   bad "^roofline: wrong.json: ('layers' is .*, not a whole number from 1 to 1e9|.*not JSON)" \
