@@ -148,14 +148,21 @@ void print_line(std::string_view label, const std::string& value) {
   fmt::print("{:<22}{}\n", label, value);
 }
 
+std::string work_unit(const predict::Roofs& roofs) {
+  const std::string rate = rate_unit("compute", roofs.dtype);
+  return rate.substr(0, rate.find('/'));
+}
+
 void print_roofs(const PredictOptions& options, const predict::Hardware& hardware,
                  const predict::Roofs& roofs) {
   const char* origin = hardware.measured ? "as measured" : "as advertised";
   if (!hardware.name.empty()) {
     print_line("hardware", fmt::format("{}, {}", hardware.name, origin));
   }
-  print_line("peak", fmt::format("{} {}{}", with_prefix(roofs.peak, "FLOP/s"), roofs.dtype,
-                                 std::isnan(options.peak) ? ", " + roofs.exec_unit : ", given"));
+  print_line(
+      "peak",
+      fmt::format("{} {}{}", with_prefix(roofs.peak, rate_unit("compute", roofs.dtype)),
+                  roofs.dtype, std::isnan(options.peak) ? ", " + roofs.exec_unit : ", given"));
   print_line("bandwidth", fmt::format("{} {}{}", with_prefix(roofs.bandwidth, "B/s"), roofs.level,
                                       std::isnan(options.bandwidth) ? "" : ", given"));
   for (const std::string& note : roofs.notes) print_line("note", note);

@@ -50,6 +50,8 @@ predict::Roofs roofs_of(const PredictOptions& options, const predict::Hardware& 
 
 /// Label and value, aligned.
 void print_line(std::string_view label, const std::string& value);
+/// FLOP, or OP of integers.
+std::string work_unit(const predict::Roofs& roofs);
 /// Hardware, peak, bandwidth and what is to be known of them.
 void print_roofs(const PredictOptions& options, const predict::Hardware& hardware,
                  const predict::Roofs& roofs);

@@ -32,12 +32,13 @@ void print(const PredictOptions& options, const std::string& what,
     fmt::print("{}\n", out.dump(2));
     return;
   }
+  const std::string unit = work_unit(roofs);
   print_line("work", what);
   print_roofs(options, hardware, roofs);
   print_line("amount",
-             fmt::format("{}, {}", with_prefix(p.flops, "FLOP"), with_prefix(p.bytes, "B")));
+             fmt::format("{}, {}", with_prefix(p.flops, unit), with_prefix(p.bytes, "B")));
   print_line("intensity",
-             fmt::format("{:.4g} FLOP/B, ridge {:.4g}", p.intensity, p.ridge_intensity));
+             fmt::format("{:.4g} {}/B, ridge {:.4g}", p.intensity, unit, p.ridge_intensity));
   print_line("arithmetic", with_prefix(p.t_math_s, "s"));
   print_line(roofs.level, with_prefix(p.t_comms_s, "s"));
   print_line("time", std::isnan(options.given.step_s)
@@ -46,7 +47,7 @@ void print(const PredictOptions& options, const std::string& what,
                          : fmt::format("{}, given", with_prefix(p.t_lower_s, "s")));
   print_line("bound by", p.bound);
   print_line("attainable", fmt::format("{}, {:.1f} % of the peak",
-                                       with_prefix(p.attainable_flops_per_s, "FLOP/s"),
+                                       with_prefix(p.attainable_flops_per_s, unit + "/s"),
                                        100 * p.attainable_flops_per_s / roofs.peak));
   if (p.critical_batch_rule_of_thumb) {
     const std::string rule = fmt::format("rule of thumb {:.4g}", *p.critical_batch_rule_of_thumb);

@@ -82,8 +82,9 @@ void print_cost(const Options& o, const predict::ServePrediction& p) {
                fmt::format("{:.4g} chip hours per million tokens (--price tells dollars)", hours));
     return;
   }
-  print_line("cost", fmt::format("${:.4g} per million tokens, {:.3g} FLOP per dollar",
-                                 p.dollars_per_million_tokens, p.flops_per_dollar));
+  print_line("cost", fmt::format("${:.4g} per million tokens, {:.3g} {} per dollar",
+                                 p.dollars_per_million_tokens, p.flops_per_dollar,
+                                 work_unit(o.serving.roofs)));
 }
 
 void print_limit(const predict::ServePrediction& p) {

@@ -43,11 +43,12 @@ void print(const Options& o, const predict::Hardware& hardware, const predict::R
                                  name_of(o.work.collective)));
   print_roofs(o, hardware, roofs);
   print_line("link", with_prefix(o.link, "B/s one way"));
-  const auto part = [](std::string_view name, double seconds, double amount, const char* unit) {
+  const auto part = [](std::string_view name, double seconds, double amount,
+                       std::string_view unit) {
     print_line(
         name, fmt::format("{:<12}{} a chip", with_prefix(seconds, "s"), with_prefix(amount, unit)));
   };
-  part("arithmetic", p.t_math_s, p.flops, "FLOP");
+  part("arithmetic", p.t_math_s, p.flops, work_unit(roofs));
   part(roofs.level, p.t_memory_s, p.memory_bytes, "B");
   part("link", p.t_comms_s, p.link_bytes, "B");
   print_line("time", std::isnan(o.given.step_s)
