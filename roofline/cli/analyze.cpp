@@ -115,7 +115,8 @@ int analyze(Options options) {
     if (!canonical) throw BadInput(fmt::format("--dtype '{}' is not an element type", dtype));
     dtype = *canonical;
   }
-  std::vector<std::filesystem::path> inputs(options.bench.begin(), options.bench.end());
+  const std::vector<std::filesystem::path> files(options.bench.begin(), options.bench.end());
+  std::vector<std::filesystem::path> inputs = files;
   inputs.emplace_back(options.ceilings);
   keep_inputs("--out", options.out, inputs);
   inputs.emplace_back(options.out);
@@ -123,7 +124,6 @@ int analyze(Options options) {
   std::vector<Ceiling> ceilings;
   if (!options.ceilings.empty()) ceilings = read_ceilings(options.ceilings);
   if (!options.chip.empty()) ceilings = advertised_ceilings(specs::chip(options.chip));
-  const std::vector<std::filesystem::path> files(options.bench.begin(), options.bench.end());
   options.defaults.gpu_l2_bytes = l2_of_gpu(ceilings);
   BenchData data = read_bench_json(files, options.defaults);
   if (data.benchmarks.empty() && data.skipped.empty())

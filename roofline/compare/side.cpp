@@ -14,6 +14,7 @@
 #include "roofline/check/facts.hpp"
 #include "roofline/overlay/analysis.hpp"
 #include "roofline/results/run_folder.hpp"
+#include "roofline/results/run_notes.hpp"
 #include "roofline/results/unpacked.hpp"
 
 namespace roofline::compare {
@@ -96,10 +97,9 @@ Run read_run(const fs::path& folder) {
     out.context = parse_json(read_text(first), first.string()).value("context", json::object());
     return found;
   });
-  if (const fs::path run = folder / "run.json"; fs::exists(run)) {
-    const json told = parse_json(read_text(run), run.string());
-    if (!told.is_object()) throw BadInput(fmt::format("{}: is not a JSON object", run.string()));
-    for (const char* field : kOfRun) out.context[field] = told.value(field, json());
+  const json record = run_record(folder);
+  for (const char* field : kOfRun) {
+    if (record.contains(field)) out.context[field] = record.at(field);
   }
   for (const Ceiling& ceiling : analysis.ceilings.rows) {
     if (hidden(analysis.ceilings.rows, ceiling) || ceiling.condition.starts_with("zeros")) continue;

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
@@ -39,10 +39,17 @@ std::string failures_note(const json& failures) {
 
 }  // namespace
 
-std::vector<std::string> run_notes(const std::filesystem::path& folder) {
+json run_record(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "run.json";
-  if (!std::filesystem::exists(file)) return {};
-  const json state = parse_json(read_text(file), file.string());
+  std::error_code fault;
+  if (!std::filesystem::exists(file, fault)) return json::object();
+  json record = parse_json(read_text(file), file.string());
+  if (!record.is_object()) throw BadInput(fmt::format("{}: is not a JSON object", file.string()));
+  return record;
+}
+
+std::vector<std::string> run_notes(const std::filesystem::path& folder) {
+  const json state = run_record(folder);
   std::vector<std::string> out;
   try {
     if (const auto status = state.value("status", "complete");
@@ -55,7 +62,7 @@ std::vector<std::string> run_notes(const std::filesystem::path& folder) {
     if (const json failures = state.value("failures", json::array()); !failures.empty())
       out.push_back(failures_note(failures));
   } catch (const json::exception& fault) {
-    throw BadInput(fmt::format("{}: {}", file.string(), fault.what()));
+    throw BadInput(fmt::format("{}: {}", (folder / "run.json").string(), fault.what()));
   }
   return out;
 }

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-#include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
-#include "roofline/base/json_text.hpp"
 #include "roofline/results/benchmark.hpp"
+#include "roofline/results/run_notes.hpp"
 
 namespace roofline {
 namespace {
@@ -79,14 +78,10 @@ GpuChoice choose_gpu(const json& devices, const std::vector<std::string>& uuids,
 }
 
 std::optional<std::size_t> measured_gpu(const std::filesystem::path& folder, std::size_t gpus) {
-  const std::filesystem::path file = folder / "run.json";
-  std::error_code fault;
-  if (!std::filesystem::exists(file, fault)) return 0;
-  const json state = parse_json(read_text(file), file.string());
-  if (!state.is_object()) throw BadInput(file.string() + ": is no JSON object");
-  const json choice = state.value("gpu", json());
+  const json choice = run_record(folder).value("gpu", json());
   if (choice.is_null()) return 0;
-  if (!choice.is_string()) throw BadInput(file.string() + ": field 'gpu' is not a text");
+  if (!choice.is_string())
+    throw BadInput((folder / "run.json").string() + ": field 'gpu' is not a text");
   const auto& gpu = choice.get_ref<const std::string&>();
   if (gpus == 1 || gpu.empty()) return 0;
   if (!is_gpu_index(gpu)) return {};
