@@ -45,16 +45,6 @@ inline double store(cuda::Type type, float x, void* to) {
   }
 }
 
-/// How one copy of the cache lies in memory.
-struct Pool {
-  std::int64_t page_tokens, sequence_pages, rows;  ///< rows of head_dim values, of K or of V
-};
-inline Pool pool_of(const Shape& s) {
-  const std::int64_t page_tokens = s.page > 0 ? s.page : s.context;
-  const std::int64_t sequence_pages = (s.context + page_tokens - 1) / page_tokens;
-  return {page_tokens, sequence_pages, s.batch * sequence_pages * s.kv_heads * page_tokens};
-}
-
 /// The first and the last token and both sides of the first page's edge point along their queries,
 /// far enough that each carries weight: leaving one out shows.
 class GpuInputs {

@@ -58,7 +58,7 @@ Size size_of(const Shape& s, Type type, bool cold, const Caches& caches) {
       cold ? cuda::cold_slots(attention::cost(s, cuda::size_of(type), scale_bytes).bytes, caches)
            : 1;
   const double row_bytes = 2.0 * (s.head_dim * cuda::size_of(type) + scale_bytes);
-  out.bytes = row_bytes * static_cast<double>(pool_of(s).rows * out.slots);
+  out.bytes = row_bytes * static_cast<double>(pool_of(s).rows(s) * out.slots);
   return out;
 }
 
@@ -102,7 +102,7 @@ class GpuAttention final : public cuda::GpuProblem {
     for (std::int64_t slot = 0; slot < slots_; ++slot) {
       if (kernel_.open != nullptr)
         caches_of_[slot].state =
-            kernel_.open(arguments(slot), type_, inputs_.pool().rows, s.head_dim);
+            kernel_.open(arguments(slot), type_, inputs_.pool().rows(shape_), s.head_dim);
     }
   }
 
@@ -179,9 +179,9 @@ class GpuAttention final : public cuda::GpuProblem {
   std::int64_t outputs() const { return shape_.batch * shape_.heads * shape_.head_dim; }
   /// One of each slot, the others copies of the first.
   void make_caches() {
-    const std::int64_t bytes = inputs_.pool().rows * shape_.head_dim * cuda::size_of(type_);
+    const std::int64_t bytes = inputs_.pool().rows(shape_) * shape_.head_dim * cuda::size_of(type_);
     const std::int64_t scale_bytes =
-        inputs_.scaled() ? inputs_.pool().rows * std::int64_t{sizeof(float)} : 0;
+        inputs_.scaled() ? inputs_.pool().rows(shape_) * std::int64_t{sizeof(float)} : 0;
     const auto ks = cuda::allocate_many(slots_, bytes), vs = cuda::allocate_many(slots_, bytes),
                k_scales = cuda::allocate_many(slots_, scale_bytes),
                v_scales = cuda::allocate_many(slots_, scale_bytes);
@@ -194,7 +194,7 @@ class GpuAttention final : public cuda::GpuProblem {
   }
 
   void fill_cache(const Cache& cache) const {
-    const std::int64_t n = inputs_.pool().rows * shape_.head_dim, e = cuda::size_of(type_);
+    const std::int64_t n = inputs_.pool().rows(shape_) * shape_.head_dim, e = cuda::size_of(type_);
     cuda::fill(type_, cache.k.get(), {1, n, n}, kSeedK, Values::random);
     cuda::fill(type_, cache.v.get(), {1, n, n}, kSeedV, Values::random);
     for (const auto& [row, key] : inputs_.marks()) {
@@ -207,8 +207,8 @@ class GpuAttention final : public cuda::GpuProblem {
     if (kernel_.narrow_out == nullptr) poison_unused(cache);
     if (!inputs_.scaled()) return;
     const auto fill_scales = [&](const Memory& memory, std::uint64_t seed) {
-      std::vector<float> values(inputs_.pool().rows);
-      for (std::int64_t row = 0; row < inputs_.pool().rows; ++row)
+      std::vector<float> values(inputs_.pool().rows(shape_));
+      for (std::int64_t row = 0; row < inputs_.pool().rows(shape_); ++row)
         values[row] = scale_value(seed, row);
       CUDA_CHECK(cudaMemcpy(memory.get(), values.data(), values.size() * sizeof(float),
                             cudaMemcpyHostToDevice));

@@ -38,18 +38,17 @@ class Attention final : public Problem {
         case_(c),
         caches_(caches),
         shape_(shape_of(c)),
+        pool_(pool_of(shape_)),
         shares_(c.threads) {
     const Shape& s = shape_;
     const double bytes = cost().bytes;
     slots_ = c.cold() ? static_cast<std::int64_t>(cold_footprint(caches) / bytes) + 1 : 1;
-    page_tokens_ = s.page > 0 ? s.page : s.context;
-    sequence_pages_ = (s.context + page_tokens_ - 1) / page_tokens_;
-    const double slot = bytes * page_tokens_ * sequence_pages_ / s.context;
+    const double slot = bytes * pool_.page_tokens * pool_.sequence_pages / s.context;
     const double ends_of_pages = 4096 * (kScaled<T> ? 4 : 2);  // of K, V and their scales
     require_memory((slot + ends_of_pages) * slots_, caches);
 
     if (s.page > 0) {
-      table_ = Buffer<std::int32_t>(s.batch * sequence_pages_, 1,
+      table_ = Buffer<std::int32_t>(s.batch * pool_.sequence_pages, 1,
                                     [](std::int64_t i) { return static_cast<std::int32_t>(i); });
       for (std::int64_t i = table_.size() - 1; i > 0; --i)
         std::swap(table_[i], table_[hash(7, i) % (i + 1)]);
@@ -61,12 +60,11 @@ class Attention final : public Problem {
     out_ = Buffer<float>(outputs, c.threads, [](std::int64_t) { return 0.0f; });
     scratch_ =
         Buffer<float>(scratch_floats(s, c.threads), c.threads, [](std::int64_t) { return 0.0f; });
-    const std::int64_t rows = s.batch * sequence_pages_ * s.kv_heads * page_tokens_;
     cache_ = last_.lock();
     if (cache_ == nullptr || cache_->made_for != made_for()) {
       cache_ = std::make_shared<Cache>(Cache{.made_for = made_for(), .slots = {}});
       cache_->slots.resize(slots_);
-      for (auto& slot : cache_->slots) fill(slot, rows, root3);
+      for (auto& slot : cache_->slots) fill(slot, pool_.rows(s), root3);
       last_ = cache_;
     }
   }
@@ -200,8 +198,8 @@ class Attention final : public Problem {
             .heads = s.heads,
             .kv_heads = s.kv_heads,
             .head_dim = s.head_dim,
-            .page_tokens = page_tokens_,
-            .sequence_pages = sequence_pages_,
+            .page_tokens = pool_.page_tokens,
+            .sequence_pages = pool_.sequence_pages,
             .table = table_.data(),
             .q = q_.data(),
             .k = cache.k.data(),
@@ -221,7 +219,8 @@ class Attention final : public Problem {
   Case case_;
   Caches caches_;
   Shape shape_;
-  std::int64_t slots_ = 1, page_tokens_ = 0, sequence_pages_ = 0;
+  Pool pool_;
+  std::int64_t slots_ = 1;
   Buffer<std::int32_t> table_;
   Buffer<float> q_, out_, scratch_;
   std::vector<Share> shares_;
