@@ -95,12 +95,27 @@ struct Skinny {
     if constexpr (kParts > 1) {
       pack_parts(l, x, begin, end, units, out);
     } else {
+      // Of bytes, a store to `out` may be one to `l`.
+      const std::int64_t rows = l.s.m, depth = l.s.k;
       for (std::int64_t k = begin; k < end; k += kRows)
-        for (std::int64_t m = 0; m < l.s.m; ++m)
-          for (std::int64_t i = 0; i < kRows; ++i)
-            out[k * l.s.m + m * kRows + i] =
-                k + i < l.s.k ? static_cast<Xp>(x[m * l.s.k + k + i]) : Xp{};
+        for (std::int64_t m = 0; m < rows; ++m) {
+          const X* const from = x + m * depth + k;
+          Xp* const to = out + k * rows + m * kRows;
+          if (k + kRows <= depth) {
+            copy_x(from, kRows, to);
+          } else {
+            copy_x(from, depth - k, to);
+            std::fill(to + (depth - k), to + kRows, Xp{});
+          }
+        }
     }
+  }
+
+  [[gnu::always_inline]] static inline void copy_x(const X* from, std::int64_t count, Xp* to) {
+    if constexpr (std::is_same_v<X, Xp>)
+      std::copy_n(from, count, to);
+    else
+      std::transform(from, from + count, to, [](X v) { return static_cast<Xp>(v); });
   }
 
   static void pack_parts(const Layout& l, const X* x, std::int64_t begin, std::int64_t end,
