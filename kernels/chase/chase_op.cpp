@@ -57,6 +57,7 @@ class Chase final : public Problem {
       }
       if (kernel_.follow(start, steps) != expected)
         return "chase " + case_.name() + ": arrives at another line";
+      at_[t].node = expected;  // the lines up to here are in cache now
     }
     return {};
   }
