@@ -21,7 +21,12 @@ template <class Work>
                                                std::int64_t pieces, Work work) {
   for (int i = 0; i < threads; ++i) {
     const int owner = thread + i < threads ? thread + i : thread + i - threads;
-    const auto next = [&] { return __atomic_fetch_add(&shares[owner].taken, 1, __ATOMIC_RELAXED); };
+    const auto next = [&] {
+      // At the end of a round every thread comes by every other's share: to look is cheap, while
+      // threads squared that write wait for each other.
+      const std::int64_t taken = __atomic_load_n(&shares[owner].taken, __ATOMIC_RELAXED);
+      return taken < pieces ? __atomic_fetch_add(&shares[owner].taken, 1, __ATOMIC_RELAXED) : taken;
+    };
     for (std::int64_t piece = next(); piece < pieces; piece = next()) work(owner, piece);
   }
 }

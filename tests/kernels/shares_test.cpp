@@ -24,6 +24,7 @@ TEST(Shares, OneThreadTakesItsOwnAndThenThoseOfTheOthersInOrder) {
   taken.clear();
   take(0);
   EXPECT_TRUE(taken.empty());
+  for (const Share& share : shares) EXPECT_EQ(share.taken, 2);  // looked at, not written to
   clear(shares.data(), 3);
   take(0);
   EXPECT_EQ(taken.size(), 6u);
