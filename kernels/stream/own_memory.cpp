@@ -12,7 +12,13 @@ namespace kernels::stream {
 namespace {
 
 constexpr std::size_t kGrainBytes = kReadGrain * sizeof(float);
-constexpr double kRingBytes = 32 << 20;  // a millisecond
+/// A millisecond or so of reading: what it takes to begin and end with the threads stays small, on
+/// hundreds of cores too.
+double bytes_of_read(int threads) {
+  constexpr double kLeast = 32 << 20, kThread = 4 << 20;
+  return std::max(kLeast, kThread * threads);
+}
+
 constexpr double kMostBytes = 1 << 30;
 /// 512 KB: four cores of Zen 4 read as fast in 1 MB, a tenth slower in 64 KB.
 constexpr std::int64_t kPieceGrains = (512 << 10) / static_cast<std::int64_t>(kGrainBytes);
@@ -77,7 +83,7 @@ double read_ring(int loop, int threads, std::int64_t next, std::int64_t slots,
   if (slot_bytes == 0) return 0;
   // The half of the ring that is farthest from the next call.
   const std::int64_t half = slots / 2, first = next + std::max<std::int64_t>(1, slots / 4),
-                     wanted = static_cast<std::int64_t>(kRingBytes / slot_bytes) + 1,
+                     wanted = static_cast<std::int64_t>(bytes_of_read(threads) / slot_bytes) + 1,
                      count = std::min(wanted, half);
   std::vector<Region> regions;
   for (std::int64_t i = 0; i < count; ++i)
