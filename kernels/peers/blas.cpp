@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <thread>
 #include <utility>
 
 #include "kernels/peers/aocl.hpp"
@@ -73,11 +74,13 @@ Blas load_openblas() {
     const auto version = text.substr(space + 1, text.find(' ', space + 1) - space - 1);
     const int kind = parallel();  // 0 serial, 1 its own threads, 2 OpenMP
     blas.threaded = kind != 0;
-    blas.label = label("OpenBLAS " + version, "core " + std::string(core()) +
-                                                  chosen_by("OPENBLAS_CORETYPE") +
-                                                  (kind == 0   ? ", serial"
-                                                   : kind == 1 ? ", pthread"
-                                                               : ", OpenMP"));
+    blas.label =
+        label("OpenBLAS " + version,
+              "core " + std::string(core()) + chosen_by("OPENBLAS_CORETYPE") +
+                  (kind == 0   ? ", serial"
+                   : kind == 1 ? ", pthread"
+                               : ", OpenMP") +
+                  openblas_limit(text, static_cast<int>(std::thread::hardware_concurrency())));
     blas.tuned = setting("OPENBLAS_CORETYPE", better_openblas_core(core(), cpu_features()));
     found = std::move(blas);
   });
@@ -228,6 +231,14 @@ std::string better_openblas_core(const std::string& core, const CpuFeatures& fea
 std::string better_blis_arch(const std::string& arch, const CpuFeatures& features) {
   if (features.avx512) return among(arch, {"skx", "zen4", "zen5"}) ? "" : "skx";
   return features.avx2 && !among(arch, {"haswell", "zen", "zen2", "zen3"}) ? "haswell" : "";
+}
+
+std::string openblas_limit(const std::string& config, int cpus) {
+  constexpr std::string_view kKey = "MAX_THREADS=";
+  const auto at = config.find(kKey);
+  if (at == std::string::npos) return {};
+  const int most = std::atoi(config.c_str() + at + kKey.size());
+  return most > 0 && most < cpus ? ", at most " + std::to_string(most) + " threads" : "";
 }
 
 const Blas& openblas() {

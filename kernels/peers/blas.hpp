@@ -49,6 +49,10 @@ struct Blas {
 std::string better_openblas_core(const std::string& core, const CpuFeatures& features);
 std::string better_blis_arch(const std::string& arch, const CpuFeatures& features);
 
+/// What openblas_get_config() tells of a build that runs on fewer threads than there are CPUs,
+/// however many it is asked for: ", at most 64 threads"; empty of any other.
+std::string openblas_limit(const std::string& config, int cpus);
+
 /// Each is loaded on first use.
 const Blas& openblas();
 const Blas& blis();

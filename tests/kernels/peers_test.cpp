@@ -165,6 +165,13 @@ TEST(AoclVersion, IsTheNumberInItsText) {
   EXPECT_EQ(aocl_version("unknown"), "unknown");
 }
 
+TEST(Blas, TellsWhereOpenBlasHasFewerThreadsThanThereAreCpus) {
+  const std::string config = "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH Haswell MAX_THREADS=64";
+  EXPECT_EQ(openblas_limit(config, 64), "");
+  EXPECT_EQ(openblas_limit(config, 65), ", at most 64 threads");
+  EXPECT_EQ(openblas_limit("OpenBLAS 0.3.21 DYNAMIC_ARCH Haswell SINGLE_THREADED", 65), "");
+}
+
 TEST(BetterCore, IsWhatTheLibraryDoesNotSeeByItself) {
   const CpuFeatures old{}, avx2{.avx2 = true}, avx512{.avx2 = true, .avx512 = true},
       bf16{.avx2 = true, .avx512 = true, .avx512_bf16 = true};
