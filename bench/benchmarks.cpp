@@ -26,12 +26,14 @@ kernels::Caches caches_of(const roofline::machine::Machine& machine, int threads
   kernels::Caches caches{.memory = machine.memory_limit_bytes, .cores = machine.usable_threads};
   for (const auto& cache : machine.caches) {
     if (cache.level == 1) caches.l1d = cache.bytes;
-    if (cache.level == 2) caches.l2 = cache.bytes / std::max(1, cache.cores_sharing);
-    if (cache.level == 3) {
-      const auto& reached = cache.reached_bytes;
-      const auto last = static_cast<std::size_t>(threads) - 1;
-      caches.l3 = last < reached.size() ? reached[last] : cache.total_bytes;
+    const auto& reached = cache.reached_bytes;
+    const auto last = static_cast<std::size_t>(threads) - 1;
+    const std::int64_t all = last < reached.size() ? reached[last] : cache.total_bytes;
+    if (cache.level == 2) {
+      caches.l2 = cache.bytes / std::max(1, cache.cores_sharing);
+      caches.l2_all = all;
     }
+    if (cache.level == 3) caches.l3 = all;
   }
   if (machine.microarchitecture.starts_with("zen")) caches.maker = kernels::Maker::amd;
   return caches;

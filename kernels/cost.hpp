@@ -12,18 +12,25 @@
 
 namespace kernels {
 
+/// A set of which no cache holds a part that matters, where none is known; cold_footprint() is
+/// twice as large.
+inline constexpr double kInNoCache = 128 << 20;
+
 /// Of what a call moves at each level, `all`, that of the levels up to the one that holds the
 /// working set; NaN beyond. `per_core_set` is one core's share of the set, `total_set` all of it;
 /// bytes. An L3 holds what the L2s do not: it is a victim cache on Zen and on Xeons since Skylake.
+/// Of a machine that tells of no caches, what surely fits none comes from memory.
 inline LevelBytes crossed(const LevelBytes& all, double per_core_set, double total_set,
                           const Caches& caches) {
   LevelBytes t{.l1 = all.l1};
   const auto beyond = [](double set, double cache) { return cache > 0 && set > cache; };
   const auto l2 = static_cast<double>(caches.l2), l3 = static_cast<double>(caches.l3);
-  const double cores = l3 > 0 ? total_set / per_core_set : caches.cores;
+  const double l2s =
+      caches.l2_all > 0 ? static_cast<double>(caches.l2_all) : l2 * (total_set / per_core_set);
+  const bool known = caches.l1d > 0 || l2 > 0 || l3 > 0;
   if (beyond(per_core_set, static_cast<double>(caches.l1d))) t.l2 = all.l2;
   if (l3 > 0 && beyond(per_core_set, l2)) t.l3 = all.l3;
-  if (beyond(total_set, l3 + l2 * cores)) t.dram = all.dram;
+  if (beyond(total_set, known ? l3 + l2s : kInNoCache)) t.dram = all.dram;
   return t;
 }
 

@@ -29,6 +29,7 @@ enum class Maker { unknown, amd };
 struct Caches {
   std::int64_t l1d = 0;     ///< per core
   std::int64_t l2 = 0;      ///< per core
+  std::int64_t l2_all = 0;  ///< all that the process's cores reach; 0: each core its own
   std::int64_t l3 = 0;      ///< all that the process's cores share
   std::int64_t memory = 0;  ///< what the process may use (container limit counted)
   int cores = 1;            ///< cores that the process may use

@@ -44,7 +44,7 @@ struct Ceilings {
 
 /// The level that a working set of `size_bytes` per thread on `threads` threads measures: L1 up to
 /// 3/4 of a thread's share; every further cache from 2x the one before up to 3/4 of its share;
-/// DRAM from 4x the last caches' total. Empty between two levels, or if the caches are unknown.
+/// DRAM from 4x the last caches' total; if no caches are known, DRAM from 256 MB. Otherwise empty.
 std::string level_of_size(double size_bytes, int threads, std::span<const machine::Cache> caches);
 
 /// Takes the plateau of every size sweep: of the runs of two or more neighbouring sizes within a

@@ -71,6 +71,8 @@ void print_cpu(const json& facts) {
          fmt::format("{}, cores sharing it: {}, in all {}", cache_size(cache.at("bytes")),
                      text(cache.at("cores_sharing")), cache_size(cache.at("total_bytes"))));
   }
+  if (facts.at("caches").empty())
+    line("caches", "unknown: levels between registers and memory are not told apart");
   const auto& memory = facts.at("memory");
   line("memory",
        fmt::format("{}, usable now {}, NUMA nodes: {}", scaled(memory.at("bytes"), 1e9, "GB"),

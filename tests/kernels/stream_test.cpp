@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <set>
 #include <vector>
 
@@ -207,6 +208,24 @@ TEST(StreamRead, OfSeveralPassesGivesTheBitsOfOne) {
         EXPECT_EQ(read(a.data(), n, repeats), expected) << info.variant << " " << n;
     }
   }
+}
+
+TEST(StreamTraffic, ComesFromMemoryWhereTheCachesOfItsThreadsEnd) {
+  constexpr std::int64_t kMb = 1 << 20;
+  const auto from_memory = [](double set, int threads, const Caches& caches) {
+    return !std::isnan(streaming_traffic(set, set / threads, set, caches).dram);
+  };
+  // 64 cores with an L2 each and no L3: what one thread reads is not kept in the others' L2s.
+  const Caches own{.l1d = 64 << 10, .l2 = kMb, .cores = 64};
+  EXPECT_TRUE(from_memory(8 * kMb, 1, own));
+  EXPECT_FALSE(from_memory(8 * kMb, 16, own));
+  // Four cores share 2 MB, all of which one of them reaches.
+  const Caches shared{.l1d = 32 << 10, .l2 = kMb / 2, .l2_all = 2 * kMb, .cores = 4};
+  EXPECT_FALSE(from_memory(1.5 * kMb, 1, shared));
+  EXPECT_TRUE(from_memory(3 * kMb, 1, shared));
+  // A machine that tells nothing.
+  EXPECT_TRUE(from_memory(static_cast<double>(cold_footprint({})), 1, {}));
+  EXPECT_FALSE(from_memory(64 * kMb, 1, {}));
 }
 
 TEST(StreamCases, AskForNoMoreL3ThanIsSure) {

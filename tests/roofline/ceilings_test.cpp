@@ -83,6 +83,9 @@ TEST(Ceilings, LevelOfASize) {
   EXPECT_EQ(level_of_size(128 * MiB, 1, kCaches), "DRAM");
   EXPECT_EQ(level_of_size(32 * MiB, 4, kCaches), "DRAM");
   EXPECT_EQ(level_of_size(32 * MiB, 1, {}), "");
+  EXPECT_EQ(level_of_size(260 * MiB, 1, {}), "DRAM");
+  EXPECT_EQ(level_of_size(65 * MiB, 4, {}), "DRAM");
+  EXPECT_EQ(level_of_size(63 * MiB, 4, {}), "");
 }
 
 TEST(Ceilings, AUsersKernelWithAProbesNameIsNone) {
