@@ -111,6 +111,23 @@ Finding clock_limit(const Box& box) {
   return out;
 }
 
+/// Where the kernel found a CPU's own counter unsteady, every reading of the clock goes to a
+/// device.
+Finding clock_source(const Box& box) {
+  const std::string source = box.machine.text("/state/clock_source");
+  Finding out{Grade::kUnknown,
+              "slow-clock-source",
+              "clock source",
+              {"cpu/compute", "cpu/bandwidth", "cpu/latency"}};
+  if (source.empty()) return out;
+  const bool device =
+      source == "hpet" || source == "acpi_pm" || source.find("jiffies") != std::string::npos;
+  out.grade = device ? Grade::kWarn : Grade::kPass;
+  out.text = fmt::format("the kernel's clock source is {}{}", source,
+                         device ? ", whose readings take a microsecond or more" : "");
+  return out;
+}
+
 std::vector<Finding> audit_cpu(const Box& box) {
   std::vector<Finding> out;
   const std::string governor = box.machine.text("/state/governor");
@@ -135,6 +152,7 @@ std::vector<Finding> audit_cpu(const Box& box) {
                  {"cpu/compute", "cpu/bandwidth"}});
   out.push_back(base_clock(box));
   out.push_back(clock_limit(box));
+  out.push_back(clock_source(box));
   return out;
 }
 

@@ -202,6 +202,8 @@ TEST_P(CpuFault, IsNamed) {
 const Fault kCpuFaults[] = {
     {"governor", Grade::kWarn, [](Planted& p) { p.state("governor") = "powersave"; }, "",
      Grade::kPass},
+    {"slow-clock-source", Grade::kWarn, [](Planted& p) { p.state("clock_source") = "hpet"; }, "",
+     Grade::kPass},
     {"boost-off", Grade::kWarn,
      [](Planted& p) {
        p.state("boost") = false;
