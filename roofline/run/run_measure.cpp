@@ -176,6 +176,11 @@ class Runner {
     std::vector<Unit> units = group.units;
     rounds_ = rounds(group);
     repetitions_ = effort_.rounds * effort_.repetitions / rounds_;
+    if (rounds_ > 1 && !apart_told_) {
+      progress_->note(
+          fmt::format("one program after the other, not in turns: {}", why_apart(group, room_)));
+      apart_told_ = true;
+    }
     const double start = progress_->elapsed_s();
     for (int round = 0; round < rounds_; ++round) {
       if (!measure_round(group, units, round)) return false;
@@ -397,6 +402,7 @@ class Runner {
   std::size_t benchmarks_left_ = 0, processes_left_ = 0;  ///< on the CPU
   double gpu_s_ = 0;                                      ///< spent on the GPU's groups
   int rounds_ = 1, repetitions_ = 1;                      ///< of the group at work
+  bool apart_told_ = false;                               ///< why a group takes no turns
   double first_sample_s_ = 0, sample_s_ = 0, expected_done_ = 0, expected_of_group_ = 0;
   double done_s_ = 0, next_s_ = 0;  ///< of the work as expected, around what runs now
   double tables_due_s_ = kTablesEvery_s;

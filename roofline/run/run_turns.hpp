@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "roofline/machine/gpu.hpp"
@@ -16,9 +17,10 @@ struct Room {
   double cold_bytes = 0;  ///< that one cold benchmark on a CPU holds
 };
 
-/// By how much a process holds as a rule; a benchmark that finds no memory all the same is run
-/// again without the others. On a GPU only if its free memory is known, and if it takes more than
-/// one process.
+/// Why a group's processes cannot take turns, in words; empty if they can. By how much a process
+/// holds as a rule; a benchmark that finds no memory all the same is run again without the others.
+/// On a GPU only if its free memory is known, and if it takes more than one process.
+std::string why_apart(const Group& group, const Room& room);
 bool fit_together(const Group& group, const Room& room);
 
 /// How many of a round's `units` are at work at once: all or one. They are the group's or what is

@@ -159,8 +159,11 @@ TEST(RunPlan, ADeviceWithoutARowIsNamed) {
 
 TEST(RunPlan, ProcessesTakeTurnsWhereAllOfThemFit) {
   Group group{"", false, std::vector<Unit>(2)};
-  EXPECT_TRUE(fit_together(group, {8e9, {}}));
-  EXPECT_FALSE(fit_together(group, {7.9e9, {}}));
+  EXPECT_TRUE(fit_together(group, {3e9, {}}));
+  EXPECT_EQ(why_apart(group, {3e9, {}}), "");
+  EXPECT_FALSE(fit_together(group, {2.9e9, {}}));
+  EXPECT_EQ(why_apart(group, {2.9e9, {}}),
+            "2 programs may need 3.00 GB of memory, 2.90 GB are free");
   // A library's two benchmarks, and of our own as many as are kept.
   group.large = true;
   group.units[0].names.resize(2);
@@ -168,33 +171,35 @@ TEST(RunPlan, ProcessesTakeTurnsWhereAllOfThemFit) {
   EXPECT_TRUE(fit_together(group, {11e9, {}, 2e9}));
   EXPECT_FALSE(fit_together(group, {10.9e9, {}, 2e9}));
   group.units[1].roof = true;
-  EXPECT_TRUE(fit_together(group, {4e9, {}}));
+  EXPECT_TRUE(fit_together(group, {1.5e9, {}}));
 }
 
 TEST(RunPlan, WhatABrokenProcessWasSplitIntoStartsTogetherOnlyWhereItFits) {
   const Group group{"", false, std::vector<Unit>(2)};
   const std::vector<Unit> split(3);
-  EXPECT_EQ(started_together(group, group.units, {8e9, {}}), 2u);
-  EXPECT_EQ(started_together(group, split, {8e9, {}}), 1u);
-  EXPECT_EQ(started_together(group, split, {12e9, {}}), 3u);
+  EXPECT_EQ(started_together(group, group.units, {3e9, {}}), 2u);
+  EXPECT_EQ(started_together(group, split, {3e9, {}}), 1u);
+  EXPECT_EQ(started_together(group, split, {4.5e9, {}}), 3u);
   // One after the other from the start on: so they stay.
-  EXPECT_EQ(started_together(group, std::vector<Unit>(1), {7e9, {}}), 1u);
+  EXPECT_EQ(started_together(group, std::vector<Unit>(1), {2.5e9, {}}), 1u);
 }
 
 TEST(RunPlan, OnAGpuItsOwnMemoryCountsAndOneProcessIsOne) {
   Group group{"", false, std::vector<Unit>(2)};
   for (Unit& unit : group.units) unit.gpu = true;
   EXPECT_TRUE(fit_together(group, {1e9, {.free_bytes = 12e9}}));
-  EXPECT_FALSE(fit_together(group, {1e12, {.free_bytes = 11.9e9}}));
-  EXPECT_FALSE(fit_together(group, {1e12, {}}));  // free memory not known
-  EXPECT_FALSE(fit_together(group, {1e12, {.free_bytes = 80e9, .one_process = true}}));
+  EXPECT_EQ(why_apart(group, {1e12, {.free_bytes = 11.9e9}}),
+            "2 programs may need 12.0 GB of the GPU's memory, 11.9 GB are free");
+  EXPECT_EQ(why_apart(group, {1e12, {}}), "the GPU's free memory is not known");
+  EXPECT_EQ(why_apart(group, {1e12, {.free_bytes = 80e9, .one_process = true}}),
+            "the GPU takes one process");
 }
 
 TEST(RunPlan, ACeilingsGroupOfBothDevicesHasToFitBoth) {
   Group group{"again-1", false, std::vector<Unit>(2)};
   group.units[0].gpu = true;
-  EXPECT_TRUE(fit_together(group, {4e9, {}}));  // one process on each
-  EXPECT_FALSE(fit_together(group, {3.9e9, {.free_bytes = 80e9}}));
+  EXPECT_TRUE(fit_together(group, {1.5e9, {}}));  // one process on each
+  EXPECT_FALSE(fit_together(group, {1.4e9, {.free_bytes = 80e9}}));
 }
 
 // Hand-worked: 0.3 s a process and 1.7 times the samples on a CPU; on a GPU 1 s a process, 0.4 s
