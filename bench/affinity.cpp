@@ -4,7 +4,11 @@
 #include <omp.h>
 #include <strings.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "kernels/op.hpp"
@@ -12,11 +16,21 @@
 namespace bench {
 namespace {
 
+/// Where that is refused, threads run where the kernel puts them, two perhaps on one core.
+void keep_to(const kernels::CpuMask& mask) {
+  static std::once_flag told;
+  if (mask.apply()) return;
+  const int error = errno;
+  std::call_once(told, [error] {
+    fmt::print(stderr, "threads cannot be pinned to CPUs ({}): figures may scatter\n",
+               std::strerror(error));
+  });
+}
+
 void pin(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  sched_setaffinity(0, sizeof set, &set);
+  kernels::CpuMask mask;
+  mask.add(cpu);
+  keep_to(mask);
 }
 
 }  // namespace
@@ -52,10 +66,9 @@ void PinnedTeam::run(const Work& work) const {
 
 ConfinedTeam::ConfinedTeam(int threads, const std::vector<int>& cpus) {
   if (cpus.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int i = 0; i < threads; ++i) CPU_SET(cpus[static_cast<std::size_t>(i) % cpus.size()], &set);
-  sched_setaffinity(0, sizeof set, &set);
+  kernels::CpuMask mask;
+  for (int i = 0; i < threads; ++i) mask.add(cpus[static_cast<std::size_t>(i) % cpus.size()]);
+  keep_to(mask);
 }
 
 void run_on_fresh_threads(int threads, const std::vector<int>& cpus, const Work& work) {

@@ -1,10 +1,10 @@
 // Where threads run.
 #pragma once
 
-#include <sched.h>
-
 #include <functional>
 #include <vector>
+
+#include "kernels/cpu_mask.hpp"
 
 namespace bench {
 
@@ -14,13 +14,13 @@ using Work = std::function<void(int)>;
 /// Gives the calling thread its mask back at the end of its life.
 class KeptMask {
  public:
-  KeptMask() { sched_getaffinity(0, sizeof mask_, &mask_); }
-  ~KeptMask() { sched_setaffinity(0, sizeof mask_, &mask_); }
+  KeptMask() : mask_(kernels::CpuMask::mine()) {}
+  ~KeptMask() { mask_.apply(); }
   KeptMask(const KeptMask&) = delete;
   KeptMask& operator=(const KeptMask&) = delete;
 
  private:
-  cpu_set_t mask_;
+  kernels::CpuMask mask_;
 };
 
 /// Throws kernels::BadInput where the environment had OpenMP's library bind this thread to one CPU

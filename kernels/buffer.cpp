@@ -1,7 +1,5 @@
 #include "kernels/buffer.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cpu_mask.hpp"
 #include "kernels/l2_pages.hpp"
 
 namespace kernels {
@@ -21,12 +20,7 @@ constexpr std::size_t rounded_up(std::size_t bytes, std::size_t to) {
 }
 
 /// Where this process may run, before any of its threads is pinned.
-const cpu_set_t kAllowed = [] {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof set, &set);
-  return set;
-}();
+const CpuMask kAllowed = CpuMask::mine();
 
 bool one_memory_node() {
   static const bool one = [] {
@@ -57,7 +51,7 @@ struct Block {
 std::shared_ptr<std::byte> from_blocks(std::size_t bytes) {
   static std::mutex mutex;
   static std::vector<Block> near = [] {
-    const int kept = std::clamp(CPU_COUNT(&kAllowed) + 2, 4, 16);
+    const int kept = std::clamp(kAllowed.count() + 2, 4, 16);
     std::vector<Block> blocks;
     for (auto& page : pages_for_l2(4 * kept + 8, kept)) blocks.push_back({std::move(page)});
     return blocks;
@@ -84,11 +78,11 @@ std::shared_ptr<std::byte> allocate(std::size_t bytes) {
 void provide(std::byte* p, std::size_t bytes) {
   constexpr std::size_t kWorthThreads = std::size_t{64} << 20;
   if (bytes < kWorthThreads || !one_memory_node()) return;
-  const auto threads = static_cast<std::size_t>(CPU_COUNT(&kAllowed));
+  const auto threads = static_cast<std::size_t>(kAllowed.count());
   std::vector<std::jthread> team;
   for (std::size_t t = 0; t < threads; ++t) {
     team.emplace_back([=] {
-      sched_setaffinity(0, sizeof kAllowed, &kAllowed);
+      kAllowed.apply();
       const Slice pages = slice(static_cast<std::int64_t>(bytes / kPage), static_cast<int>(t),
                                 static_cast<int>(threads));
       for (std::int64_t i = pages.begin; i < pages.end; ++i)

@@ -1,6 +1,7 @@
 #include "roofline/machine/machine.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <exception>
@@ -101,7 +102,7 @@ Machine probe() {
   } catch (const std::exception& fault) {
     topology_fault = fault.what();
   }
-  if (topology.cpus.empty()) topology.cpus = {0};
+  if (topology.cpus.empty()) topology.cpus = {std::max(0, sched_getcpu())};
 
   Machine machine;
   machine.cpu_model = processor.model_name;

@@ -29,7 +29,7 @@ struct Machine {
   int logical_cpus = 0;           ///< online, host view
   int physical_cores = 0;
   std::vector<int> cpus;                ///< one logical CPU per usable physical core, for pinning
-  int usable_threads = 1;               ///< min(usable cores, cpu.max quota rounded up)
+  int usable_threads = 1;               ///< min(usable cores, cpu.max quota rounded down)
   std::int64_t memory_bytes = 0;        ///< of the machine
   std::int64_t memory_limit_bytes = 0;  ///< available now and within the container's limit
   std::vector<Cache> caches;

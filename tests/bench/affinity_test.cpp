@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <atomic>
+#include <string>
 
 #include "kernels/op.hpp"
 
@@ -21,6 +24,27 @@ TEST(PinnedTeam, OneThatOpenMPMakesSmallerIsRefused) {
   omp_set_dynamic(1);  // no more than the machine has
   EXPECT_THROW(PinnedTeam(512, {}), kernels::BadInput);
   omp_set_dynamic(0);
+}
+
+TEST(PinnedTeam, RunsOnTheCpusGivenAndGivesTheMaskBack) {
+  const int cpus = kernels::CpuMask::mine().count(), here = sched_getcpu();
+  {
+    const PinnedTeam team(1, {here});
+    EXPECT_EQ(kernels::CpuMask::mine().count(), 1);
+    EXPECT_EQ(sched_getcpu(), here);
+  }
+  EXPECT_EQ(kernels::CpuMask::mine().count(), cpus);
+}
+
+TEST(PinnedTeam, OneThatIsRefusedItsCpuSaysSoOnceAndRuns) {
+  constexpr int kNone = 65535;
+  testing::internal::CaptureStderr();
+  int ran = 0;
+  for (int i = 0; i < 2; ++i) PinnedTeam(1, {kNone}).run([&](int) { ++ran; });
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(ran, 2);
+  EXPECT_TRUE(told.starts_with("threads cannot be pinned to CPUs (")) << told;
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1);
 }
 
 }  // namespace
