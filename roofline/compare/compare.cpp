@@ -62,6 +62,12 @@ std::set<std::string> names_of(const std::vector<Run>& runs, Figures figures) {
   return out;
 }
 
+/// Of a ceiling's name.
+bool in_core(std::string_view name) {
+  return name.find(" compute/") != name.npos || name.find("/L1/") != name.npos ||
+         name.find("/L2/") != name.npos;
+}
+
 void collect(const std::vector<Run>& a, const std::vector<Run>& b, Figures figures,
              const char* kind, Comparison& out, std::vector<Quantity>& quantities) {
   std::set<std::string> names = names_of(a, figures);
@@ -76,7 +82,8 @@ void collect(const std::vector<Run>& a, const std::vector<Run>& b, Figures figur
          .b = speeds(b, figures, name, &Figure::value),
          .best_a = speeds(a, figures, name, &Figure::best),
          .best_b = speeds(b, figures, name, &Figure::best),
-         .error = std::sqrt(variance(a, figures, name) + variance(b, figures, name))});
+         .error = std::sqrt(variance(a, figures, name) + variance(b, figures, name)),
+         .in_core = figures == &Run::ceilings && in_core(name)});
     Entry entry;
     entry.kind = kind;
     entry.name = name;
@@ -160,8 +167,10 @@ Limits limits_for(const std::vector<Run>& a, const std::vector<Run>& b) {
     return !below.empty() && below != "none";
   };
   const bool is_virtual = shared(a.front()) || shared(b.front());
-  return {known.limit("family_error"), known.limit("minimum_effect"),
+  return {known.limit("family_error"),
+          known.limit("minimum_effect"),
           known.limit(is_virtual ? "spread_virtual" : "spread"),
+          known.limit(is_virtual ? "core_spread_virtual" : "spread"),
           known.limit(is_virtual ? "whole_spread_virtual" : "whole_spread"),
           name_of(a.front()) == name_of(b.front())};
 }

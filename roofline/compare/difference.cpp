@@ -109,7 +109,7 @@ bool large(double ratio, const Limits& limits) {
 /// `whole` is the p value of what all have in common; NaN if it was not tested.
 void correct(Outcome& out, const std::vector<double>& p, double whole, const Limits& limits) {
   const double share = std::isnan(whole) ? 0 : kShareOfWhole;
-  const std::vector<double> corrected = holm(p);
+  const std::vector<double> corrected = limits.alike ? holm(p) : p;
   for (std::size_t i = 0; i < out.each.size(); ++i) {
     Difference& each = out.each[i];
     each.p = std::min(1.0, corrected[i] / (1 - share));
@@ -125,10 +125,15 @@ void correct(Outcome& out, const std::vector<double>& p, double whole, const Lim
   out.whole.real = out.whole.p < limits.family_error && large(out.whole.ratio.value, limits);
 }
 
+/// The largest p value that is a difference: of `quantities` the smallest one's.
+double largest_p(std::size_t quantities, const Limits& limits) {
+  if (!limits.alike) return limits.family_error;
+  return limits.family_error * (1 - kShareOfWhole) / static_cast<double>(quantities);
+}
+
 /// Whether so many runs can find anything among so many quantities.
 bool enough(std::size_t n, std::size_t m, std::size_t quantities, const Limits& limits) {
-  return least_p(n, m) * static_cast<double>(quantities) / (1 - kShareOfWhole) <
-         limits.family_error;
+  return least_p(n, m) < largest_p(quantities, limits);
 }
 
 Outcome by_ranks(const std::vector<Quantity>& quantities, const Limits& limits) {
@@ -177,7 +182,8 @@ Outcome by_spread(const std::vector<Quantity>& quantities, const Limits& limits)
   out.method = many ? Method::kSpreadOfAll : Method::kSpreadByHost;
   out.spread = many ? std::max(kLeastSpread, median(distances) / kT3MedianAbs) : limits.host_spread;
   for (std::size_t i = 0; i < logs.size(); ++i) {
-    const double error = std::hypot(out.spread, quantities[i].error);
+    const bool in_core = !many && quantities[i].in_core;
+    const double error = std::hypot(in_core ? limits.core_spread : out.spread, quantities[i].error);
     p.push_back(t3_p((logs[i] - common) / error));
     out.each.push_back({around(logs[i], error), around(logs[i] - common, error)});
   }
@@ -188,10 +194,12 @@ Outcome by_spread(const std::vector<Quantity>& quantities, const Limits& limits)
   }
   correct(out, p, whole_p, limits);
   double t = 1;
-  while (t3_p(t) * static_cast<double>(p.size()) >= limits.family_error * (1 - kShareOfWhole)) {
-    t *= 1.01;
-  }
-  out.smallest = std::min(std::exp(-t * out.spread), 1 / (1 + limits.minimum_effect));
+  while (t3_p(t) >= largest_p(p.size(), limits)) t *= 1.01;
+  const auto smallest = [&](double spread) {
+    return std::min(std::exp(-t * spread), 1 / (1 + limits.minimum_effect));
+  };
+  out.smallest = smallest(out.spread);
+  if (!many) out.smallest_in_core = smallest(limits.core_spread);
   return out;
 }
 

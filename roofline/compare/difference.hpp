@@ -18,6 +18,10 @@
 // What all quantities of a run have in common (a clock, a neighbour) is taken out and judged once,
 // as a difference of the whole. The others' p values are corrected by Holm's method; a fifth of the
 // chance of a false alarm is kept for the whole.
+//
+// Two machines of different kinds: nobody expects them to be the same, so that there is no family
+// of differences that chance alone makes. Nothing is taken out, no p value corrected, and of fewer
+// runs the spread is what runs of such hosts are known to have: less in a core than beyond it.
 #pragma once
 
 #include <limits>
@@ -32,6 +36,7 @@ struct Quantity {
   std::vector<double> a, b;
   std::vector<double> best_a, best_b;  ///< the same, of the fastest quiet samples; NaN: none
   double error = 0;                    ///< standard error of mean(b) - mean(a) within the runs
+  bool in_core = false;                ///< of a core alone: a peak, L1, L2
 };
 
 /// A ratio and its 95 % interval, which is NaN if there are too few runs for one.
@@ -55,12 +60,14 @@ struct Outcome {
   Method method = Method::kSpreadOfAll;
   double spread = 0;    ///< scale of the log ratios that chance gives; NaN for kMannWhitney
   double smallest = 0;  ///< the ratio below which a slowdown is found; NaN for kMannWhitney
+  double smallest_in_core = kUnknown;  ///< the same in a core; NaN where it is not of its own
 };
 
 struct Limits {
   double family_error = 0.01;       ///< chance that a comparison without differences tells of any
   double minimum_effect = 0.03;     ///< of a ratio, as a share
   double host_spread = 0.20;        ///< of log ratios of one quantity, for want of others
+  double core_spread = 0.05;        ///< the same of one in a core
   double host_whole_spread = 0.15;  ///< of what all have in common
   /// Whether most quantities can be expected to be the same on both sides: two machines of
   /// different kinds have neither a spread of all nor anything in common that is not a difference.

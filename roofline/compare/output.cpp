@@ -45,17 +45,25 @@ std::string table(const std::vector<Entry>& entries, const char* head) {
 }
 
 std::string test_text(const Comparison& c) {
-  const std::string beyond = fmt::format("p < {:g} after Holm's correction and more than {:g} %",
-                                         c.limits.family_error, 100 * c.limits.minimum_effect);
-  if (c.outcome.method == Method::kMannWhitney) {
+  const Outcome& o = c.outcome;
+  const std::string beyond = fmt::format("p < {:g}{} and more than {:g} %", c.limits.family_error,
+                                         c.limits.alike ? " after Holm's correction" : " each",
+                                         100 * c.limits.minimum_effect);
+  if (o.method == Method::kMannWhitney) {
     return fmt::format("exact Mann-Whitney over runs; real: {}", beyond);
   }
-  const bool all = c.outcome.method == Method::kSpreadOfAll;
+  if (o.method == Method::kSpreadOfAll) {
+    return fmt::format(
+        "Student's t (3 degrees) on a spread of {:.1f} %, that of all ratios; real: {}\n"
+        "       only what is slower than B/A = {:.2g} can be found; several runs a side find more",
+        100 * o.spread, beyond, o.smallest);
+  }
   return fmt::format(
-      "Student's t (3 degrees) on a spread of {:.1f} %, {}; real: {}\n"
-      "       only what is slower than B/A = {:.2g} can be found; several runs a side find more",
-      100 * c.outcome.spread, all ? "that of all ratios" : "usual between runs on such a host",
-      beyond, c.outcome.smallest);
+      "Student's t (3 degrees) on a spread of {:.1f} % in a core (peaks, L1, L2) and {:.1f} % "
+      "elsewhere, usual between runs on such a host; real: {}\n"
+      "       only what is slower than B/A = {:.2g} and {:.2g} can be found; several runs a side "
+      "find more",
+      100 * c.limits.core_spread, 100 * o.spread, beyond, o.smallest_in_core, o.smallest);
 }
 
 const char* name_of(Method method) {
@@ -128,6 +136,7 @@ json json_of(const Comparison& c) {
               {"method", name_of(c.outcome.method)},
               {"spread", known(c.outcome.spread)},
               {"smallest_found", known(c.outcome.smallest)},
+              {"smallest_found_in_core", known(c.outcome.smallest_in_core)},
               {"family_error", c.limits.family_error},
               {"minimum_effect", c.limits.minimum_effect},
               {"whole", of_difference(c.outcome.whole)},

@@ -267,6 +267,7 @@ TEST(Compare, OtherMachinesHaveNoCommonSpread) {
   b.machine["name"] = "other-box";
   const Comparison result = compare("a", {a}, "b", {b});
   EXPECT_EQ(result.outcome.method, Method::kSpreadByHost);
+  EXPECT_FALSE(result.limits.alike);
   EXPECT_EQ(result.only_a + result.only_b, 0u) << "all cores of one go with all of the other";
   int slower = 0;
   for (const Entry& entry : result.entries) {
@@ -276,6 +277,35 @@ TEST(Compare, OtherMachinesHaveNoCommonSpread) {
   }
   EXPECT_EQ(slower, 20);
   EXPECT_TRUE(result.any_below(0.95));
+}
+
+// By hand: t3 at 0.01 is 5.84, so that 5 % in a core tell 0.747 and 20 % elsewhere 0.311, each by
+// itself, however many there are.
+TEST(Compare, OtherMachinesDifferByLessInACoreThanBeyondIt) {
+  compare::Run a = run_of(1, ""), b = run_of(1, "");
+  a.machine["state"]["hypervisor"] = "KVMKVMKVM";
+  b.machine["name"] = "other-box";
+  const std::pair<const char*, double> ratios[] = {
+      {"cpu bandwidth/L1/read/simd-avx2/threads:1", 0.74},
+      {"cpu bandwidth/L2/read/simd-avx2/threads:1", 0.76},
+      {"cpu compute/f32/fma_peak/simd-avx2/threads:1", 1.36},
+      {"cpu bandwidth/DRAM/read/simd-avx2/threads:1", 0.32},
+      {"cpu bandwidth/L3/read/simd-avx2/threads:1", 0.30}};
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = fmt::format("cpu dot/n:{}/threads:1", i);
+    a.benchmarks[name] = b.benchmarks[name] = {1, 1, true, "s", 0};
+  }
+  for (const auto& [name, ratio] : ratios) {
+    a.ceilings[name] = {1e9, 1e9, false, "B/s", 0};
+    b.ceilings[name] = {1e9 * ratio, 1e9 * ratio, false, "B/s", 0};
+  }
+  const Comparison result = compare("a", {a}, "b", {b});
+  EXPECT_NEAR(result.outcome.smallest_in_core, 0.747, 0.003);
+  EXPECT_NEAR(result.outcome.smallest, 0.311, 0.004);
+  std::set<std::string> real;
+  for (const Entry& entry : result.entries)
+    if (entry.difference.real) real.insert(entry.name);
+  EXPECT_EQ(real, (std::set<std::string>{ratios[0].first, ratios[2].first, ratios[4].first}));
 }
 
 TEST(Compare, AllCoresAreThoseOfTheMachine) {
