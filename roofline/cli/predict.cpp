@@ -168,6 +168,24 @@ void print_roofs(const PredictOptions& options, const predict::Hardware& hardwar
   for (const std::string& note : roofs.notes) print_line("note", note);
 }
 
+OrderedJson json_of(const PredictOptions& options, const predict::Hardware& hardware,
+                    const predict::Roofs& roofs) {
+  const auto text = [](const std::string& words) {
+    return words.empty() ? OrderedJson(nullptr) : OrderedJson(words);
+  };
+  const bool peak_given = !std::isnan(options.peak);
+  return {{"name", text(hardware.name)},
+          {"measured", hardware.measured},
+          {"peak", json_number(roofs.peak)},
+          {"peak_given", peak_given},
+          {"compute_dtype", text(roofs.dtype)},
+          {"exec_unit", peak_given ? OrderedJson(nullptr) : text(roofs.exec_unit)},
+          {"bandwidth", json_number(roofs.bandwidth)},
+          {"bandwidth_given", !std::isnan(options.bandwidth)},
+          {"level", text(roofs.level)},
+          {"notes", roofs.notes}};
+}
+
 OrderedJson json_number(double value) {
   constexpr double kWhole = 9007199254740992;  // 2^53: whole numbers below are exact
   if (!std::isfinite(value)) return nullptr;

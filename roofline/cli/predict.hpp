@@ -56,6 +56,10 @@ std::string work_unit(const predict::Roofs& roofs);
 void print_roofs(const PredictOptions& options, const predict::Hardware& hardware,
                  const predict::Roofs& roofs);
 
+/// The same, for --json.
+OrderedJson json_of(const PredictOptions& options, const predict::Hardware& hardware,
+                    const predict::Roofs& roofs);
+
 /// null for an unknown; a whole number without a decimal point.
 OrderedJson json_number(double value);
 OrderedJson json_number(const std::optional<double>& value);

@@ -28,7 +28,8 @@ void print(const PredictOptions& options, const std::string& what,
         {"bound", p.bound},
         {"attainable_flops_per_s", json_number(p.attainable_flops_per_s)},
         {"critical_batch", json_number(p.critical_batch)},
-        {"critical_batch_rule_of_thumb", json_number(p.critical_batch_rule_of_thumb)}};
+        {"critical_batch_rule_of_thumb", json_number(p.critical_batch_rule_of_thumb)},
+        {"hardware", json_of(options, hardware, roofs)}};
     fmt::print("{}\n", out.dump(2));
     return;
   }

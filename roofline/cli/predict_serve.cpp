@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "roofline/base/dtype_names.hpp"
 #include "roofline/base/error.hpp"
@@ -43,6 +45,7 @@ OrderedJson as_json(const Options& o, const predict::ServePrediction& p) {
   out["tokens_per_s_per_chip"] = json_number(p.tokens_per_s_per_chip);
   out["queries_per_s_per_chip"] = json_number(p.queries_per_s_per_chip);
   out["prefill_s"] = json_number(p.prefill_s);
+  out["sequences_finished_per_step"] = json_number(p.sequences_finished_per_step);
   out["kv_tokens_freed_per_step"] = json_number(p.kv_tokens_freed_per_step);
   out["prefill_per_generate_server"] = json_number(p.prefill_per_generate_server);
   out["model_parallel_limit"] = json_number(p.model_parallel_limit);
@@ -126,6 +129,9 @@ void print(const Options& o, const predict::Hardware& hardware, const predict::S
     print_line("queries", fmt::format("{:.4g} a second and chip", p.queries_per_s_per_chip));
   }
   if (!std::isnan(p.prefill_s)) print_line("prefill", with_prefix(p.prefill_s, "s"));
+  if (!std::isnan(p.sequences_finished_per_step)) {
+    print_line("sequences finished", fmt::format("{:.4g} a step", p.sequences_finished_per_step));
+  }
   if (!std::isnan(p.kv_tokens_freed_per_step)) {
     print_line("KV tokens freed", fmt::format("{:.4g} a step", p.kv_tokens_freed_per_step));
     print_line("prefill servers",
@@ -147,13 +153,32 @@ std::string nothing_words(const Options& o) {
                      o.serving.context, links ? " before its links bound it" : "");
 }
 
-/// Puts what is found into `o.serving`; false if there is nothing.
-bool search(Options& o) {
-  const auto found = std::isnan(o.target)
-                         ? predict::best_within(o.serving, o.latency_limit, o.max_chips)
-                         : predict::fewest_chips(o.serving, o.target, o.latency_limit, o.max_chips);
-  if (found) o.serving = *found;
-  return found.has_value();
+/// What was searched, one slice a line.
+void print_slices(const std::vector<predict::Serving>& slices) {
+  std::vector<std::vector<std::string>> rows = {
+      {"chips", "batch", "step", "tokens/s", "a chip", "memory a chip"}};
+  for (const predict::Serving& slice : slices) {
+    const predict::ServePrediction p = predict::predict(slice);
+    rows.push_back({std::to_string(slice.chips), std::to_string(slice.batch),
+                    with_prefix(p.t_step_s, "s"), figure(p.tokens_per_s),
+                    figure(p.tokens_per_s_per_chip),
+                    with_prefix(p.total_bytes / static_cast<double>(slice.chips), "B")});
+  }
+  fmt::print("\n{}", aligned(rows, 0));
+}
+
+OrderedJson json_of(const std::vector<predict::Serving>& slices) {
+  OrderedJson out = OrderedJson::array();
+  for (const predict::Serving& slice : slices) {
+    const predict::ServePrediction p = predict::predict(slice);
+    out.push_back({{"chips", slice.chips},
+                   {"batch", slice.batch},
+                   {"t_step_s", json_number(p.t_step_s)},
+                   {"tokens_per_s", json_number(p.tokens_per_s)},
+                   {"tokens_per_s_per_chip", json_number(p.tokens_per_s_per_chip)},
+                   {"total_bytes", json_number(p.total_bytes)}});
+  }
+  return out;
 }
 
 int serve(Options& o) {
@@ -161,18 +186,34 @@ int serve(Options& o) {
   if (o.decode > 0) o.serving.decode_tokens = static_cast<double>(o.decode);
   const predict::Hardware hardware = complete(o);
   if (std::isnan(o.serving.link_axis)) o.serving.link_axis = hardware.link_axis;
-  const bool found = !o.searches() || search(o);
+  std::vector<predict::Serving> slices;
+  if (o.searches()) {
+    slices = predict::slices(o.serving, o.target, o.latency_limit, o.max_chips);
+    if (std::isnan(o.serving.link_axis)) {
+      o.serving.roofs.notes.push_back(
+          "no link between chips is known (--link-bandwidth), so none is taken to bound a slice");
+    }
+  }
+  const auto best = std::isnan(o.target) || slices.empty() ? predict::best_of(slices) : slices[0];
+  if (best) {
+    o.serving.chips = best->chips;
+    o.serving.batch = best->batch;
+  }
+  const bool found = !o.searches() || best.has_value();
   const predict::ServePrediction p = predict::predict(o.serving);
   OrderedJson json = as_json(o, p);
   if (!found) {
     for (auto& [key, value] : json.items()) value = nullptr;
   }
+  if (o.searches()) json["slices"] = json_of(slices);
+  json["hardware"] = json_of(o, hardware, o.serving.roofs);
   if (o.as_json) {
     fmt::print("{}\n", json.dump(2));
   } else if (!found) {
     fmt::print("{}\n", nothing_words(o));
   } else {
     print(o, hardware, p);
+    if (o.searches()) print_slices(slices);
   }
   if (!found) return 1;
   if (p.fits.value_or(true)) return 0;

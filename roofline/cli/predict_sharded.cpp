@@ -34,7 +34,8 @@ void print(const Options& o, const predict::Hardware& hardware, const predict::R
         {"bound", p.bound},
         {"critical_size", json_number(p.critical_size)},
         {"critical_dimension",
-         p.critical_dimension.empty() ? OrderedJson(nullptr) : OrderedJson(p.critical_dimension)}};
+         p.critical_dimension.empty() ? OrderedJson(nullptr) : OrderedJson(p.critical_dimension)},
+        {"hardware", json_of(o, hardware, roofs)}};
     fmt::print("{}\n", out.dump(2));
     return;
   }

@@ -53,47 +53,43 @@ constexpr double kEqual = 1e-9;
 
 }  // namespace
 
-std::optional<Serving> best_within(const Serving& base, double latency_limit_s,
-                                   std::int64_t most_chips) {
+std::vector<Serving> slices(const Serving& base, double tokens_per_s, double latency_limit_s,
+                            std::int64_t most_chips) {
   check(base, most_chips);
-  std::optional<Serving> best;
-  double best_rate = 0;
-  Serving at = base;
-  for (at.chips = 1; at.chips <= most_chips; at.chips *= 2) {
-    at.batch = 1;
-    // The step grows with the batch, as what crosses the links does, and throughput does until
-    // arithmetic bounds the MLP; from there on a larger batch only waits longer.
-    const std::int64_t within =
-        first_batch(largest_batch(at),
-                    [&](std::int64_t b) { return beyond(with_batch(at, b), latency_limit_s); }) -
-        1;
-    if (within < 1) continue;
-    const double useful = std::ceil(predict(at).critical_batch);
-    at.batch = static_cast<double>(within) < useful ? within : static_cast<std::int64_t>(useful);
-    const double rate = predict(at).tokens_per_s_per_chip;
-    if (!best || rate > best_rate * (1 + kEqual)) {
-      best = at;
-      best_rate = rate;
-    }
-  }
-  return best;
-}
-
-std::optional<Serving> fewest_chips(const Serving& base, double tokens_per_s,
-                                    double latency_limit_s, std::int64_t most_chips) {
-  check(base, most_chips);
+  std::vector<Serving> out;
   Serving at = base;
   for (at.chips = 1; at.chips <= most_chips; at.chips *= 2) {
     at.batch = 1;
     const std::int64_t most = largest_batch(at);
-    const std::int64_t enough = first_batch(
-        most, [&](std::int64_t b) { return with_batch(at, b).tokens_per_s >= tokens_per_s; });
-    if (enough > most) continue;
-    at.batch = enough;
-    if (beyond(predict(at), latency_limit_s)) continue;
-    return at;
+    // The step grows with the batch, as what crosses the links does, and throughput does until
+    // arithmetic bounds the MLP; from there on a larger batch only waits longer.
+    const std::int64_t within =
+        first_batch(most,
+                    [&](std::int64_t b) { return beyond(with_batch(at, b), latency_limit_s); }) -
+        1;
+    const double useful = std::ceil(predict(at).critical_batch);
+    at.batch = !std::isnan(tokens_per_s)
+                   ? first_batch(most,
+                                 [&](std::int64_t b) {
+                                   return with_batch(at, b).tokens_per_s >= tokens_per_s;
+                                 })
+               : static_cast<double>(within) < useful ? within
+                                                      : static_cast<std::int64_t>(useful);
+    if (at.batch >= 1 && at.batch <= within) out.push_back(at);
   }
-  return std::nullopt;
+  return out;
+}
+
+std::optional<Serving> best_of(const std::vector<Serving>& slices) {
+  std::optional<Serving> best;
+  double best_rate = 0;
+  for (const Serving& slice : slices) {
+    const double rate = predict(slice).tokens_per_s_per_chip;
+    if (best && rate <= best_rate * (1 + kEqual)) continue;
+    best = slice;
+    best_rate = rate;
+  }
+  return best;
 }
 
 }  // namespace roofline::predict

@@ -96,6 +96,7 @@ ServePrediction predict(const Serving& s) {
   // What is not given is NaN, and so is what follows from it.
   out.queries_per_s_per_chip = batch / (out.t_step_s * s.decode_tokens * n);
   out.prefill_s = 2 * out.parameters * s.prefill_tokens / (n * s.roofs.peak * s.mfu);
+  out.sequences_finished_per_step = batch / s.decode_tokens;
   out.kv_tokens_freed_per_step = batch * (s.prefill_tokens + s.decode_tokens) / s.decode_tokens;
   out.prefill_per_generate_server = batch * out.prefill_s / (out.t_step_s * s.decode_tokens);
   predict_link(s, out);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "roofline/predict/hardware.hpp"
 #include "roofline/predict/transformer.hpp"
@@ -48,6 +49,7 @@ struct ServePrediction {
   double tokens_per_s = 0, tokens_per_s_per_chip = 0;
   double queries_per_s_per_chip = kUnknownNumber;
   double prefill_s = kUnknownNumber;
+  double sequences_finished_per_step = kUnknownNumber;
   double kv_tokens_freed_per_step = kUnknownNumber;
   double prefill_per_generate_server = kUnknownNumber;
   /// Chips beyond which the link bounds a layer split over them: while it is compute-bound, and at
@@ -65,16 +67,15 @@ struct ServePrediction {
 /// bytes, or as wide as the weights where those are wider.
 ServePrediction predict(const Serving& serving);
 
-/// Over 2^k chips and all batches that fit and that no link is known to bound: the highest
-/// throughput per chip with a step of at most `latency_limit_s`; among equals the fewest chips,
-/// then the smallest batch. Nothing if there is none. Throws BadInput as predict(), if the chip's
-/// memory is unknown, and for more than 1e9 chips.
-std::optional<Serving> best_within(const Serving& base, double latency_limit_s,
-                                   std::int64_t most_chips);
+/// Every slice of 2^k chips, up to `most_chips`, that serves, with its batch: the one of the
+/// highest throughput (among equals the smallest) or, of a target that is not NaN, the smallest
+/// that generates `tokens_per_s`; with a step of at most `latency_limit_s` unless that is NaN, and
+/// not beyond what a link is known to allow. Throws BadInput as predict(), if the chip's memory is
+/// unknown, and for more than 1e9 chips.
+std::vector<Serving> slices(const Serving& base, double tokens_per_s, double latency_limit_s,
+                            std::int64_t most_chips);
 
-/// The fewest chips, 2^k, that generate `tokens_per_s`, with the smallest batch that does; within
-/// `latency_limit_s` unless it is NaN, and not beyond what a link is known to allow.
-std::optional<Serving> fewest_chips(const Serving& base, double tokens_per_s,
-                                    double latency_limit_s, std::int64_t most_chips);
+/// Of them the one with the highest throughput per chip; among equals the first.
+std::optional<Serving> best_of(const std::vector<Serving>& slices);
 
 }  // namespace roofline::predict

@@ -256,6 +256,18 @@ double best_rate(const Serving& base, double limit, std::int64_t most_chips) {
   return best;
 }
 
+/// The two questions of `predict serve`.
+std::optional<Serving> best_within(const Serving& base, double latency_limit_s,
+                                   std::int64_t most_chips) {
+  return best_of(slices(base, kUnknownNumber, latency_limit_s, most_chips));
+}
+
+std::optional<Serving> fewest_chips(const Serving& base, double tokens_per_s,
+                                    double latency_limit_s, std::int64_t most_chips) {
+  const std::vector<Serving> all = slices(base, tokens_per_s, latency_limit_s, most_chips);
+  return all.empty() ? std::nullopt : std::optional(all.front());
+}
+
 TEST(Inverse, BestWithinALatencyIsTheBestOfAll) {
   for (const double link : {kUnknownNumber, 9e10, 2e10}) {
     for (const std::int64_t context : {512, 8192}) {
