@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "roofline/base/csv.hpp"
 #include "roofline/base/error.hpp"
@@ -11,6 +12,7 @@
 #include "roofline/base/statistics.hpp"
 #include "roofline/ceilings/ceilings_csv.hpp"
 #include "roofline/results/run_folder.hpp"
+#include "roofline/results/unpacked.hpp"
 #include "roofline/run/gpu_choice.hpp"
 
 namespace roofline::check {
@@ -69,8 +71,7 @@ std::string trace_name(const Facts& gpu, std::size_t position) {
   return index == 0 ? "gpu" : fmt::format("gpu{}", index);
 }
 
-double sms_seen(const fs::path& folder) {
-  if (!fs::is_directory(folder / "bench")) return kUnknownNumber;
+double sms_in(const fs::path& folder) {
   for (const fs::path& file : bench_files(folder)) {
     const json content = read_json(file);
     const json::json_pointer path("/context/gpu_sms");
@@ -80,6 +81,18 @@ double sms_seen(const fs::path& folder) {
     if (value > 0) return value;
   }
   return kUnknownNumber;
+}
+
+/// Of packed samples too, where they can be unpacked.
+double sms_seen(const fs::path& folder) {
+  if (!has_samples(folder)) return kUnknownNumber;
+  std::optional<Unpacked> samples;
+  try {
+    samples.emplace(folder);
+  } catch (const BadInput&) {
+    return kUnknownNumber;
+  }
+  return samples->read(sms_in);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ struct Box {
 };
 
 /// Reads machine.json, ceilings.csv, trace.csv where there is one, run.json for which GPU, and the
-/// SM count from bench/*.json. Throws BadInput naming what is missing or unusable.
+/// SM count from bench/*.json, packed ones too. Throws BadInput naming what is missing or unusable.
 Box read_box(const std::filesystem::path& folder);
 
 }  // namespace roofline::check

@@ -85,6 +85,7 @@ Report check(const Box& box, const std::vector<Box>& others) {
   Report out;
   out.machine = box.machine.text("/name");
   out.folder = box.folder;
+  out.gpu = box.gpu_index ? box.gpu.text("/name") : "";
   for (const char* device : {"gpu", "cpu"}) {
     if (!box.has(device)) continue;
     for (const auto audit : {audit_size, audit_clock, audit_sharing, audit_memory, audit_link}) {

@@ -14,6 +14,7 @@ namespace roofline::check {
 
 struct Report {
   std::string machine, folder;
+  std::string gpu;  ///< name of the one that was measured; empty if none is known
   std::vector<Resource> resources;
   std::vector<Finding> findings;           ///< of all audits, the good ones too
   std::vector<std::string> run;            ///< what is to be known of the run itself, run_notes()

@@ -163,8 +163,9 @@ json of_resource(const Report& report, const Resource& r) {
 }  // namespace
 
 std::string text_of(const Report& report) {
-  std::string out = fmt::format("machine  {}\nfolder   {}\nverdict  {}\n",
-                                printable(report.machine), report.folder, word(report.verdict));
+  std::string out = fmt::format("machine  {}\n", printable(report.machine));
+  if (!report.gpu.empty()) out += fmt::format("GPU      {}\n", printable(report.gpu));
+  out += fmt::format("folder   {}\nverdict  {}\n", report.folder, word(report.verdict));
   for (const std::string& line : report.run) out += fmt::format("run      {}\n", line);
   if (!std::isnan(report.price_per_hour))
     out += fmt::format("price    ${:.4g} an hour\n", report.price_per_hour);
@@ -179,6 +180,7 @@ std::string text_of(const Report& report) {
 
 json json_of(const Report& report) {
   json out = {{"machine", report.machine},
+              {"gpu", report.gpu.empty() ? json(nullptr) : json(report.gpu)},
               {"folder", report.folder},
               {"verdict", word(report.verdict)},
               {"price_per_hour", known(report.price_per_hour)},

@@ -635,6 +635,23 @@ TEST(Check, MainMemoryThatNothingJudgesIsSaid) {
             1);
 }
 
+TEST(Check, CountsTheSmsOfPackedSamplesToo) {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  Planted box = healthy_gpu();
+  box.gpu_sms = 114;
+  box.write(run);
+  const std::string pack =
+      fmt::format("cd '{}' && tar -cJf bench.tar.xz bench && rm -r bench", run.string());
+  ASSERT_EQ(std::system(pack.c_str()), 0);
+  const Report report = check_folder(run, {});
+  EXPECT_EQ(finding(report, "fewer-sms").grade, Grade::kFail);
+  EXPECT_EQ(report.gpu, box.gpu("name"));
+  // What cannot be unpacked is not known.
+  write_atomically(run / "bench.tar.xz", "none");
+  EXPECT_EQ(finding(check_folder(run, {}), "fewer-sms").grade, Grade::kUnknown);
+}
+
 TEST(Check, AGovernorThatRaisesClocksByItselfIsANote) {
   Planted box = healthy_cpu();
   box.state("governor") = "powersave";
