@@ -47,6 +47,17 @@ bool hidden(std::span<const Ceiling> rows, const Ceiling& row) {
   return !row.condition.ends_with("quiet") && under(rows, row, "quiet") != nullptr;
 }
 
+double launch_time(std::span<const Ceiling> rows, std::string_view device) {
+  double best = kUnknownNumber, on_stream = kUnknownNumber;
+  for (const Ceiling& row : rows) {
+    if (row.device != device || row.resource != "latency" || row.level != "launch") continue;
+    best = std::fmin(best, row.value());
+    if (row.operation.ends_with("_stream")) on_stream = std::fmin(on_stream, row.value());
+  }
+  const double time = std::isnan(on_stream) ? best : on_stream;
+  return std::isnan(time) ? 0 : time;
+}
+
 void flag(Ceiling& row, std::string_view verdict, std::string cause) {
   row.verdict =
       row.verdict == "ok" ? std::string(verdict) : fmt::format("{}+{}", row.verdict, verdict);

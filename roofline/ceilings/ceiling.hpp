@@ -79,6 +79,10 @@ const Ceiling* under(std::span<const Ceiling> rows, const Ceiling& row, std::str
 /// A row beside another one that stands for the ceiling: as-lived beside quiet, no roof beside one.
 bool hidden(std::span<const Ceiling> rows, const Ceiling& row);
 
+/// Seconds that one launch on the device takes: in a stream, or in a graph where that is all that
+/// is known; 0 where none was measured.
+double launch_time(std::span<const Ceiling> rows, std::string_view device);
+
 /// Adds a verdict and its cause to a row.
 void flag(Ceiling& row, std::string_view verdict, std::string cause);
 

@@ -23,6 +23,7 @@ void print(const PredictOptions& options, const std::string& what,
         {"ridge_intensity", json_number(p.ridge_intensity)},
         {"t_math_s", json_number(p.t_math_s)},
         {"t_comms_s", json_number(p.t_comms_s)},
+        {"t_launch_s", p.t_launch_s > 0 ? json_number(p.t_launch_s) : OrderedJson(nullptr)},
         {"t_lower_s", json_number(p.t_lower_s)},
         {"t_upper_s", json_number(p.t_upper_s)},
         {"bound", p.bound},
@@ -42,6 +43,7 @@ void print(const PredictOptions& options, const std::string& what,
              fmt::format("{:.4g} {}/B, ridge {:.4g}", p.intensity, unit, p.ridge_intensity));
   print_line("arithmetic", with_prefix(p.t_math_s, "s"));
   print_line(roofs.level, with_prefix(p.t_comms_s, "s"));
+  if (p.t_launch_s > 0) print_line("launch", with_prefix(p.t_launch_s, "s"));
   print_line("time", std::isnan(options.given.step_s)
                          ? fmt::format("{} overlapped, {} one after the other",
                                        with_prefix(p.t_lower_s, "s"), with_prefix(p.t_upper_s, "s"))

@@ -34,7 +34,9 @@ void add_run(CLI::App& app, int& exit_code) {
       "--quick", [options](std::int64_t) { options->settings.full = false; },
       "Two to four minutes, six to nine on 2 cores with a last cache of hundreds of MB; a GPU adds "
       "some five, as reckoned (default)");
-  auto* full = command->add_flag("--full", options->settings.full, "Every case, tighter intervals")
+  auto* full = command
+                   ->add_flag("--full", options->settings.full,
+                              "Every case, and more time for what is not quiet or in doubt")
                    ->excludes(quick);
   auto* out = command->add_option("--out", options->out, "Root of results folders (results)");
   auto* device = command->add_option("--device", options->settings.device, "cpu, gpu or all (all)")

@@ -65,16 +65,7 @@ const Ceiling* bandwidth_roof(const Benchmark& row, std::string_view level,
 }
 
 double launch_time(const Benchmark& row, const std::vector<Ceiling>& ceilings) {
-  if (!row.part.empty()) return 0;
-  double best = kUnknownNumber, on_stream = kUnknownNumber;
-  for (const Ceiling& ceiling : ceilings) {
-    if (ceiling.device != row.device || ceiling.resource != "latency" || ceiling.level != "launch")
-      continue;
-    best = std::fmin(best, ceiling.value());
-    if (ceiling.operation.ends_with("_stream")) on_stream = std::fmin(on_stream, ceiling.value());
-  }
-  const double time = std::isnan(on_stream) ? best : on_stream;
-  return std::isnan(time) ? 0 : time * row.launches;
+  return row.part.empty() ? launch_time(ceilings, row.device) * row.launches : 0;
 }
 
 }  // namespace roofline

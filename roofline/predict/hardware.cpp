@@ -181,6 +181,7 @@ Hardware machine_hardware(const fs::path& path, std::string_view device) {
                                out.device));
   }
   out.name = out.ceilings.front().machine;
+  out.launch_s = launch_time(all, out.device);
   out.memory_bytes = memory_of(file.parent_path(), out.device);
   return out;
 }
@@ -189,6 +190,7 @@ Roofs roofs(const Hardware& hardware, const ComputeChoice& choice, double peak, 
   Roofs out;
   out.peak = peak;
   out.dtype = choice.dtype;
+  out.launch_s = hardware.launch_s;
   if (std::isnan(peak)) take_peak(hardware, choice, out);
   const Ceiling* memory = nullptr;
   for (const Ceiling& c : hardware.ceilings) {

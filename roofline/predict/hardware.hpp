@@ -18,6 +18,7 @@ struct Hardware {
   int threads = 0;     ///< of a machine's CPU: all its cores
   /// Compute peaks, and reads of the main memory, of one device and all its cores.
   std::vector<Ceiling> ceilings;
+  double launch_s = 0;                   ///< of a machine's GPU: one launch; 0: not known
   double memory_bytes = kUnknownNumber;  ///< of one chip, or what the machine had to give
   /// bytes/s of one link in one direction: what a ring over the chips uses.
   double link_one_way = kUnknownNumber;
@@ -51,6 +52,7 @@ struct Roofs {
   std::string level = "HBM";          ///< HBM or DRAM
   std::string dtype;                  ///< of the peak
   std::string exec_unit;              ///< of the peak; empty if it was given
+  double launch_s = 0;                ///< see Hardware
   std::vector<std::string> notes;     ///< what to know of them, a line each
 };
 

@@ -10,13 +10,15 @@ namespace {
 Prediction from_cost(const Cost& cost, const Roofs& roofs, const Given& given) {
   const Bounds b = bounds({.flops = cost.flops,
                            .peak_flops_per_s = roofs.peak,
-                           .levels = {{roofs.level, cost.bytes, roofs.bandwidth}}});
+                           .levels = {{roofs.level, cost.bytes, roofs.bandwidth}},
+                           .launch_s = roofs.launch_s});
   Prediction out{.flops = cost.flops,
                  .bytes = cost.bytes,
                  .intensity = cost.intensity(),
                  .ridge_intensity = ridge_intensity(roofs.peak, roofs.bandwidth),
                  .t_math_s = b.t_math,
                  .t_comms_s = b.t_levels.front(),
+                 .t_launch_s = b.t_launch,
                  .t_lower_s = b.t_lower,
                  .t_upper_s = b.t_upper,
                  .bound = b.bound};

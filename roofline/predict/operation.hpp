@@ -20,8 +20,9 @@ struct Prediction {
   double flops = 0, bytes = 0;
   double intensity = 0, ridge_intensity = 0;
   double t_math_s = 0, t_comms_s = 0;
+  double t_launch_s = 0;  ///< 0: not known
   double t_lower_s = 0, t_upper_s = 0;
-  std::string bound;  ///< compute or the memory's level
+  std::string bound;  ///< compute, launch or the memory's level
   double attainable_flops_per_s = 0;
   /// The batch from which on it is compute-bound: by exact bytes, and by the weights alone. Nothing
   /// where the intensity does not depend on the batch, or never reaches the ridge.

@@ -104,7 +104,9 @@ TEST(MachineHardware, TheGpuWhereItWasMeasured) {
   ceilings_table({row("cpu", "compute", "", "fma_peak", "f32", 16, 2e12),
                   row("cpu", "bandwidth", "DRAM", "read", "f32", 16, 3e11),
                   row("gpu", "compute", "", "fma_peak", "bf16", 1, 7e14),
-                  row("gpu", "bandwidth", "HBM", "read", "f32", 1, 3e12)})
+                  row("gpu", "bandwidth", "HBM", "read", "f32", 1, 3e12),
+                  row("gpu", "latency", "launch", "sm80_graph", "u64", 1, 1e-6),
+                  row("gpu", "latency", "launch", "sm80_stream", "u64", 1, 2e-6)})
       .write(folder / "ceilings.csv");
   write_atomically(folder / "machine.json", R"({"gpu": {"devices": [{"memory_bytes": 8e10}]}})");
   const Hardware gpu = machine_hardware(folder);
@@ -112,6 +114,7 @@ TEST(MachineHardware, TheGpuWhereItWasMeasured) {
   EXPECT_EQ(gpu.memory_bytes, 8e10);
   EXPECT_EQ(roofs(gpu, {.dtype = "bf16"}).peak, 7e14);
   EXPECT_EQ(roofs(gpu, {.dtype = "bf16"}).level, "HBM");
+  EXPECT_EQ(roofs(gpu, {.dtype = "bf16"}).launch_s, 2e-6);
   write_atomically(folder / "machine.json",
                    R"({"gpu": {"devices": [{"memory_bytes": 1.6e10}, {"memory_bytes": 8e10}]}})");
   EXPECT_EQ(machine_hardware(folder).memory_bytes, 1.6e10);
@@ -127,6 +130,7 @@ TEST(MachineHardware, TheGpuWhereItWasMeasured) {
   const Hardware cpu = machine_hardware(folder, "cpu");
   EXPECT_EQ(roofs(cpu, {.dtype = "f32"}).peak, 2e12);
   EXPECT_EQ(roofs(cpu, {.dtype = "f32"}).bandwidth, 3e11);
+  EXPECT_EQ(roofs(cpu, {.dtype = "f32"}).launch_s, 0);
   EXPECT_TRUE(std::isnan(cpu.memory_bytes));
   std::filesystem::remove_all(folder);
   EXPECT_NE(message([&] { machine_hardware(folder); }).find("No such file"), std::string::npos);

@@ -123,6 +123,17 @@ TEST(PredictTimes, BooksTrillionFlops) {
   EXPECT_NEAR(predict(work, with(9.1e14, 1.6e12)).t_math_s, 1.099e-3, 5e-7);
 }
 
+TEST(PredictTimes, AShortKernelTakesALaunch) {
+  // 2 x 64^3 FLOP at 1e12 take 0.52 us, 3 x 64^2 x 2 bytes 0.02 us.
+  Roofs roofs = with(1e12, 1e12);
+  roofs.launch_s = 2e-6;
+  const Prediction p = predict({.b = 64, .d = 64, .f = 64, .element = kBf16}, roofs);
+  EXPECT_EQ(p.bound, "launch");
+  EXPECT_EQ(p.t_lower_s, 2e-6);
+  EXPECT_NEAR(p.t_upper_s, 2e-6 + 524288e-12 + 24576e-12, 1e-15);
+  EXPECT_NE(predict({.b = 4096, .d = 4096, .f = 4096, .element = kBf16}, roofs).bound, "launch");
+}
+
 TEST(PredictDot, IntensityIsAHalf) {
   const Prediction p = predict_dot(1 << 20, 2, kV5e);
   EXPECT_DOUBLE_EQ(p.flops, 2097151);
