@@ -26,36 +26,32 @@ namespace {
 /// cores. Calibrating to as many calls would take longer than the samples.
 constexpr std::int64_t kBatchesAtATime = 5;
 
-constexpr double kLine = 64;
-
-/// A call brings no more than a line to each thread, as that of a latency probe.
-bool line_by_line(const kernels::Problem& problem, int threads) {
-  return problem.cost().bytes <= kLine * threads;
-}
-
 /// Calls that come by all of the problem's set, where each thread's load brings a line at least.
 double calls_for_all(const kernels::Problem& problem, int threads) {
+  constexpr double kLine = 64;
   const double set = problem.working_set_bytes();
-  return std::isnan(set) ? 1 : std::max(1.0, set / std::max(problem.cost().bytes, kLine * threads));
+  return std::isnan(set) ? 1 : set / std::max(problem.cost().bytes, kLine * threads);
 }
 
 /// A set that a cache shall hold comes by once, and several times within bounds: an L3 may take up
-/// what L2 drops only once it has been asked for again. Line by line the first times take
-/// as long as memory does: an L3 of Zen 5 that others have filled gives 130, 130, 70, 40 and 25 ns
-/// one time after the other, and 13 in the end. Data from memory is as cold after one call.
+/// what L2 drops only once it has been asked for again. Where calls read line by line it does so
+/// before, in order: in a random one the first times take as long as memory does (an L3 of Zen 5
+/// that others have filled: 130, 130, 70, 40 and 25 ns one time after the other, 13 in the end).
+/// Data from memory is as cold after one call.
 void warm_up(Bound& bound, int threads, bool cached) {
-  constexpr double kTimes = 8;
-  constexpr std::chrono::milliseconds kLongest{8}, kLongestByLine{100};
+  constexpr double kCalls = 8;
+  constexpr int kInOrder = 16;
+  constexpr std::chrono::milliseconds kLongest{8};
+  for (int i = 0; cached && i < kInOrder; ++i) bound.problem->read_in_order();
+  const auto end = std::chrono::steady_clock::now() + kLongest;
   const std::int64_t at_a_time = cached ? bound.batch : 1;
   const double all = cached ? calls_for_all(*bound.problem, threads) : 1;
-  const auto end = std::chrono::steady_clock::now() +
-                   (line_by_line(*bound.problem, threads) ? kLongestByLine : kLongest);
   double done = 0;
   do {
     bound.problem->run(bound.next_call, at_a_time);
     bound.next_call += at_a_time;
     done += static_cast<double>(at_a_time);
-  } while (done < all || (cached && done < kTimes * all && std::chrono::steady_clock::now() < end));
+  } while (done < all || (cached && done < kCalls && std::chrono::steady_clock::now() < end));
 }
 
 /// Waits, within bounds, for a window in which nobody shares the cores, and returns the last one.

@@ -116,6 +116,9 @@ class Problem {
   /// are several; 0: `loop` is beyond the last, or calls read from caches. `next` is the call after
   /// the last one: what that will read is left alone.
   virtual double read_own_memory(int /*loop*/, std::int64_t /*next*/) { return 0; }
+  /// Reads all of a set of which a call brings no more than a line to each thread, every thread its
+  /// own: a cache takes it up sooner in order. Nothing where a call reads more.
+  virtual void read_in_order() {}
   /// The unit it issues to and the roof it is held against, e.g. {"simd-avx2", "f32"}.
   virtual std::pair<std::string, std::string> exec_unit() const = 0;
   /// Further `key=value;` text for the label, such as a library's version.

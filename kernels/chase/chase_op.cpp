@@ -10,6 +10,7 @@
 #include "kernels/keys.hpp"
 #include "kernels/l2_pages.hpp"
 #include "kernels/registry.hpp"
+#include "kernels/simd/opaque.hpp"
 
 namespace kernels::chase {
 namespace {
@@ -40,6 +41,17 @@ class Chase final : public Problem {
     {
       auto& at = at_[omp_get_thread_num()];
       at.node = kernel_.follow(at.node, count);
+    }
+  }
+
+  void read_in_order() override {
+#pragma omp parallel num_threads(case_.threads)
+    {
+      const auto* const nodes = reinterpret_cast<const Node*>(blocks_[omp_get_thread_num()].get());
+      for (std::int64_t i = 0; i < nodes_; ++i) {
+        const Node* next = nodes[i].next;
+        opaque(next);
+      }
     }
   }
 
