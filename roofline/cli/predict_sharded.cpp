@@ -15,7 +15,7 @@ namespace {
 
 struct Options : PredictOptions {
   predict::ShardedMatmul work;
-  std::string shard = "D", collective, dtype = "bf16";
+  std::string shard = "D", collective, x = "bf16", y, out;
   double link = kUnknownNumber;
 };
 
@@ -39,9 +39,9 @@ void print(const Options& o, const predict::Hardware& hardware, const predict::R
     fmt::print("{}\n", out.dump(2));
     return;
   }
-  print_line("work", fmt::format("{} X[{},{}] Y[{},{}] over {} chips, {} split, {}", o.dtype,
-                                 o.work.b, o.work.d, o.work.d, o.work.f, o.work.chips, o.work.shard,
-                                 name_of(o.work.collective)));
+  print_line("work", fmt::format("{} X[{},{}] x {} Y[{},{}] -> {} over {} chips, {} split, {}", o.x,
+                                 o.work.b, o.work.d, o.y, o.work.d, o.work.f, o.out, o.work.chips,
+                                 o.work.shard, name_of(o.work.collective)));
   print_roofs(o, hardware, roofs);
   print_line("link", with_prefix(o.link, "B/s one way"));
   const auto part = [](std::string_view name, double seconds, double amount,
@@ -78,7 +78,9 @@ void add_predict_sharded(CLI::App& predict, int& exit_code) {
                    "D: all-reduce or reduce-scatter; B: none or all-gather, of Y; F: none or "
                    "all-gather, of Z (the first of each)")
       ->type_name("NAME");
-  add_dtype(*form, "--dtype", o->dtype, "Type of X, Y and Z (bf16)");
+  add_dtype(*form, "--x", o->x, "Type of X, the activations (bf16)");
+  add_dtype(*form, "--y", o->y, "Type of Y, the weights (as X)");
+  add_dtype(*form, "--out", o->out, "Type of Z (as X)");
   add_amount(*form, "--link-bandwidth", o->link,
              "bytes/s of the link in one direction (the chip's)");
   add_hardware_flags(*form, *o);
@@ -87,8 +89,9 @@ void add_predict_sharded(CLI::App& predict, int& exit_code) {
     o->work.shard = o->shard.front();
     o->work.collective = o->collective.empty() ? predict::default_collective(o->work.shard)
                                                : predict::collective_of(o->collective);
-    const double e = element_bytes(o->dtype);
-    o->work.element = {e, e, e};
+    if (o->y.empty()) o->y = o->x;
+    if (o->out.empty()) o->out = o->x;
+    o->work.element = {element_bytes(o->x), element_bytes(o->y), element_bytes(o->out)};
     const auto hardware = hardware_of(*o);
     if (std::isnan(o->link)) o->link = hardware.link_one_way;
     const bool needs_link = o->work.chips > 1 && o->work.collective != predict::Collective::kNone;
@@ -96,7 +99,7 @@ void add_predict_sharded(CLI::App& predict, int& exit_code) {
       throw BadInput(fmt::format("no one-way bandwidth of a link is known{}: give --link-bandwidth",
                                  hardware.name.empty() ? "" : " of " + hardware.name));
     }
-    const auto roofs = roofs_of(*o, hardware, o->dtype, o->dtype);
+    const auto roofs = roofs_of(*o, hardware, o->x, o->y);
     const auto p = predict::predict(o->work, roofs, o->link, o->given);
     if (!std::isfinite(p.t_upper_s)) {
       throw BadInput("the shape or --params is out of range: the time is not a finite number");

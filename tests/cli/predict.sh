@@ -72,8 +72,10 @@ both attention 0 attention --batch 8 --context 8192 --heads 32 --kv-heads 8 --he
   --kv int8 --machine machine/ceilings.csv
 both sharded 0 sharded-matmul --B 128 --D 8192 --F 4096 --chips 2 "${v5e[@]}"
 both sharded_none 0 sharded-matmul --B 128 --D 8192 --F 4096 --chips 4 --shard F --chip h100
+golden sharded_int8.txt 0 sharded-matmul --B 128 --D 8192 --F 4096 --chips 4 --shard B \
+  --collective all-gather --y s8 "${v5e[@]}"
 golden sharded_gather.txt 0 sharded-matmul --B 128 --D 8192 --F 4096 --chips 4 --shard B \
-  --collective all-gather --dtype int8 --link-bandwidth 1e11 "${v5e[@]}"
+  --collective all-gather --x int8 --link-bandwidth 1e11 "${v5e[@]}"
 both serve 0 serve "${book[@]}" "${int8[@]}" --context 8192 --chips 8 --batch 32 --prefill 8192 \
   --decode 512 --mfu 0.4 --price 1.2 --axes 2
 both serve_machine 0 serve --model llama3-8b --machine machine
@@ -191,7 +193,7 @@ bad "^roofline: --collective 'gossip' is none of" \
   sharded-matmul "${shape[@]}" --chips 2 --collective gossip "${h100[@]}"
 bad '^roofline: --shard: .*' sharded-matmul "${shape[@]}" --chips 2 --shard E "${h100[@]}"
 bad '^roofline: no one-way bandwidth of a link is known of example-4c: give --link-bandwidth' \
-  sharded-matmul "${shape[@]}" --chips 2 --dtype f32 --machine machine
+  sharded-matmul "${shape[@]}" --chips 2 --x f32 --machine machine
 
 bad "^roofline: unknown model 'llama3-9b'; known: llama3-405b, llama3-70b, llama3-8b, or a FILE" \
   serve --model llama3-9b "${h100[@]}"
