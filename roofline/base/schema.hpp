@@ -76,7 +76,7 @@ inline constexpr Column kTraceColumns[] = {
     {"during", "", "the comparison group that was running"},
     {"clock_hz", "Hz", "highest core clock that the system tells"},
     {"memory_clock_hz", "Hz", "GPU memory clock"},
-    {"power_w", "W", "board or package power"},
+    {"power_w", "W", "a GPU's board; the CPU's packages since the last sample, where root runs it"},
     {"temperature_c", "degrees Celsius", "of the device"},
     {"throttle", "", "the device's clock event reasons, as NVML's bits"},
     {"load", "count", "runnable tasks, mean of the last minute"},

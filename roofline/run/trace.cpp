@@ -58,6 +58,7 @@ void Trace::sample(double time_s, const std::string& during) {
   table_.set("device", "cpu");
   table_.set("during", during);
   table_.set("clock_hz", core_clock_hz());
+  table_.set("power_w", package_power_.since_last(time_s));
   table_.set("temperature_c", temperature_c());
   double load = 0;
   if (std::ifstream("/proc/loadavg") >> load) table_.set("load", load);

@@ -6,6 +6,7 @@
 
 #include "roofline/base/csv.hpp"
 #include "roofline/machine/gpu.hpp"
+#include "roofline/machine/package_power.hpp"
 
 namespace roofline {
 
@@ -22,6 +23,7 @@ class Trace {
   std::filesystem::path file_;
   CsvTable table_;
   const machine::GpuWatch* gpus_;
+  machine::PackagePower package_power_;
   double offset_s_ = 0;            ///< of the rows that were there before
   double ticks_ = 0, stolen_ = 0;  ///< of all CPUs at the sample before
 };

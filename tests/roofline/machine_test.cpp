@@ -10,6 +10,7 @@
 
 #include "roofline/machine/gpu.hpp"
 #include "roofline/machine/limits.hpp"
+#include "roofline/machine/package_power.hpp"
 #include "roofline/machine/processor.hpp"
 #include "roofline/machine/state.hpp"
 #include "roofline/machine/topology.hpp"
@@ -252,6 +253,31 @@ TEST(State, BusyShareOfTwoLooks) {
   EXPECT_TRUE(std::isnan(busy_share(before, before)));
   EXPECT_TRUE(std::isnan(busy_share("", after)));
   EXPECT_TRUE(std::isnan(busy_share(before, "cpu 1 2 3")));
+}
+
+TEST(PackagePower, AddsUpPackagesAndFollowsACounterThatBeginsAnew) {
+  FakeRoot root;
+  PackagePower power(root.path());
+  EXPECT_TRUE(std::isnan(power.since_last(1)));  // a virtual machine: no counters
+  const auto zone = [&](const std::string& name, const char* kind, const char* micro) {
+    root.write("sys/class/powercap/" + name + "/name", std::string(kind) + "\n");
+    root.write("sys/class/powercap/" + name + "/energy_uj", std::string(micro) + "\n");
+    root.write("sys/class/powercap/" + name + "/max_energy_range_uj", "1000000000\n");
+  };
+  zone("intel-rapl:0", "package-0", "400000000");
+  zone("intel-rapl:1", "package-1", "900000000");
+  zone("intel-rapl:0:0", "core", "1000000");
+  zone("intel-rapl-mmio:0", "package-0", "1000000");
+  EXPECT_TRUE(std::isnan(power.since_last(2)));
+  // In two seconds 200 J of the one, and 100 to its range and 50 beyond of the other.
+  zone("intel-rapl:0", "package-0", "600000000");
+  zone("intel-rapl:1", "package-1", "50000000");
+  zone("intel-rapl:0:0", "core", "99000000");
+  zone("intel-rapl-mmio:0", "package-0", "99000000");
+  EXPECT_DOUBLE_EQ(power.since_last(4), (200 + 150) / 2.0);
+  EXPECT_TRUE(std::isnan(power.since_last(4)));  // no time has passed
+  root.write("sys/class/powercap/intel-rapl:1/energy_uj", "\n");
+  EXPECT_TRUE(std::isnan(power.since_last(5)));  // a part is not the whole
 }
 
 TEST(State, OfAMadeUpSystem) {
