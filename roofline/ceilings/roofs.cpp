@@ -69,6 +69,19 @@ double gpu_theory(const Ceiling& c, const specs::Chip* chip, const json& facts) 
   return flops_per_cycle_per_sm(c, chip, facts) * sms * c.clock_hz;
 }
 
+/// What the main memory of a whole machine is sold with: a guest, or a container with some of the
+/// cores, has a share of it that nobody tells.
+Advertised advertised_memory(const machine::Machine& machine) {
+  const specs::SocketMemory* known = specs::socket_memory(machine.cpu_model);
+  const json& facts = machine.facts;
+  const json::json_pointer below("/state/hypervisor"), sockets("/cpu/sockets");
+  if (!known || !facts.is_object() || !facts.contains(below) || !facts.contains(sockets)) return {};
+  const bool whole = facts.at(below) == "none" && facts.at(sockets).is_number() &&
+                     machine.usable_threads == machine.physical_cores;
+  if (!whole) return {};
+  return {facts.at(sockets).get<double>() * known->bytes_per_s, known->source};
+}
+
 }  // namespace
 
 CeilingContext context_of(const machine::Machine& machine, const std::string& gpu) {
@@ -89,8 +102,13 @@ CeilingContext context_of(const machine::Machine& machine, const std::string& gp
     if (c.device == "gpu") return gpu_theory(c, chip, facts);
     return core ? cpu_theory(c, *core, hybrid) : kUnknownNumber;
   };
-  context.advertised = [chip](const Ceiling& c) {
+  context.advertised = [chip, memory = advertised_memory(machine),
+                        threads = machine.usable_threads](const Ceiling& c) {
     Advertised out;
+    if (c.device == "cpu" && c.resource == "bandwidth" && c.level == "DRAM" &&
+        c.operation == "read" && c.threads == threads) {
+      return memory;
+    }
     if (c.device != "gpu" || !chip) return out;
     if (c.resource == "compute") {
       if (const specs::Peak* peak = chip->peak(c.dtype, c.exec_unit)) out.value = peak->advertised;

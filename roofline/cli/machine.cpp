@@ -2,10 +2,12 @@
 #include "roofline/machine/machine.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "roofline/cli/commands.hpp"
 #include "roofline/specs/advertised.hpp"
@@ -77,11 +79,17 @@ void print_cpu(const json& facts) {
   line("memory",
        fmt::format("{}, usable now {}, NUMA nodes: {}", scaled(memory.at("bytes"), 1e9, "GB"),
                    scaled(memory.at("usable_bytes"), 1e9, "GB"), memory.at("nodes").size()));
-  const auto& advertised = cpu.at("advertised");
-  line("advertised for the CPU",
-       advertised.is_null()
-           ? "unknown (the machine does not tell)"
-           : "base clock " + scaled(advertised.at("base_clock_hz"), 1e9, "GHz", 2));
+  std::vector<std::string> advertised;
+  if (const auto& known = cpu.at("advertised"); !known.is_null()) {
+    if (known.contains("base_clock_hz"))
+      advertised.push_back("base clock " + scaled(known.at("base_clock_hz"), 1e9, "GHz", 2));
+    if (known.contains("memory_bytes_per_s_per_socket"))
+      advertised.push_back(
+          "memory " + scaled(known.at("memory_bytes_per_s_per_socket"), 1e9, "GB/s") + " a socket");
+  }
+  line("advertised for the CPU", advertised.empty()
+                                     ? "unknown (neither the machine nor a table tells)"
+                                     : fmt::format("{}", fmt::join(advertised, ", ")));
   print_per_core_cycle(cpu.at("per_core_cycle"));
 }
 

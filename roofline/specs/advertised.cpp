@@ -56,9 +56,15 @@ json of_gpu(const json& device) {
 void add_advertised(json& facts) {
   auto& cpu = facts.at("cpu");
   const auto& clock = cpu.at("base_clock_hz");
-  cpu["advertised"] = clock.is_null()
-                          ? json(nullptr)
-                          : json{{"base_clock_hz", clock}, {"source", "CPUID or the kernel"}};
+  const auto* memory = cpu.at("model").is_string()
+                           ? specs::socket_memory(cpu.at("model").get<std::string>())
+                           : nullptr;
+  json& advertised = cpu["advertised"] = nullptr;
+  if (!clock.is_null()) advertised = {{"base_clock_hz", clock}, {"source", "CPUID or the kernel"}};
+  if (memory) {
+    advertised["memory_bytes_per_s_per_socket"] = memory->bytes_per_s;
+    advertised["memory_source"] = memory->source;
+  }
   cpu["per_core_cycle"] = per_core_cycle(cpu.at("microarchitecture"));
   for (auto& device : facts.at("gpu").at("devices")) device["advertised"] = of_gpu(device);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <regex>
 
 #include "roofline/base/error.hpp"
 #include "roofline/specs/data.hpp"
@@ -272,6 +273,24 @@ std::vector<Microarchitecture> parse_microarchitectures(std::string_view text) {
 const std::vector<Microarchitecture>& microarchitectures() {
   static const auto all = parse_microarchitectures(kCpuJson);
   return all;
+}
+
+std::vector<SocketMemory> parse_socket_memory(std::string_view text) {
+  std::vector<SocketMemory> read;
+  const auto table = json::parse(text);
+  for (const json& entry : table.at("memory")) {
+    read.push_back({entry.at("model"), entry.at("bytes_per_s_per_socket"), entry.at("source")});
+  }
+  return read;
+}
+
+const SocketMemory* socket_memory(std::string_view cpu_model) {
+  static const std::vector<SocketMemory> all = parse_socket_memory(kCpuJson);
+  for (const SocketMemory& known : all) {
+    if (std::regex_search(cpu_model.begin(), cpu_model.end(), std::regex(known.model)))
+      return &known;
+  }
+  return nullptr;
 }
 
 const Microarchitecture* microarchitecture(std::string_view key) {

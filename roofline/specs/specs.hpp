@@ -100,10 +100,18 @@ struct Microarchitecture {
                          std::string_view exec_unit) const;
 };
 
+/// What the memory channels of one CPU carry.
+struct SocketMemory {
+  std::string model;  ///< regular expression for the CPU's name
+  double bytes_per_s = kUnknown;
+  std::string source;
+};
+
 /// They throw nlohmann::json::exception for a text that is no such table.
 std::vector<Chip> parse_chips(std::string_view text);
 std::vector<GpuArchitecture> parse_gpu_architectures(std::string_view text);
 std::vector<Microarchitecture> parse_microarchitectures(std::string_view text);
+std::vector<SocketMemory> parse_socket_memory(std::string_view text);
 
 /// All chips, in the order of their names.
 const std::vector<Chip>& chips();
@@ -118,5 +126,8 @@ const std::vector<GpuArchitecture>& gpu_architectures();
 /// nullptr if the key (see machine::Machine::microarchitecture) is not in the table.
 const Microarchitecture* microarchitecture(std::string_view key);
 const std::vector<Microarchitecture>& microarchitectures();
+
+/// By the name that the CPU gives itself; nullptr if it is not in the table.
+const SocketMemory* socket_memory(std::string_view cpu_model);
 
 }  // namespace roofline::specs

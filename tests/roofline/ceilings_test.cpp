@@ -225,6 +225,37 @@ TEST(Ceilings, TheorySpecTablesGive) {
   EXPECT_TRUE(std::isnan(context_of(machine).theory(row)));
 }
 
+// By hand: two sockets of 12 channels, 8 bytes wide, 4800 million times a second.
+TEST(Ceilings, AWholeMachinesMainMemoryIsAdvertised) {
+  machine::Machine machine;
+  machine.cpu_model = "AMD EPYC 9654 96-Core Processor";
+  machine.usable_threads = machine.physical_cores = 192;
+  machine.facts["state"]["hypervisor"] = "none";
+  machine.facts["cpu"]["sockets"] = 2;
+  Ceiling row;
+  row.device = "cpu";
+  row.resource = "bandwidth";
+  row.level = "DRAM";
+  row.operation = "read";
+  row.threads = 192;
+  const auto advertised = [&] { return context_of(machine).advertised(row).value; };
+  EXPECT_DOUBLE_EQ(advertised(), 2 * 12 * 8 * 4.8e9);
+  row.threads = 1;
+  EXPECT_TRUE(std::isnan(advertised()));
+  row.threads = 192;
+  row.level = "L3";
+  EXPECT_TRUE(std::isnan(advertised()));
+  row.level = "DRAM";
+  machine.usable_threads = row.threads = 96;  // a container with half of the cores
+  EXPECT_TRUE(std::isnan(advertised()));
+  machine.usable_threads = row.threads = 192;
+  machine.facts["state"]["hypervisor"] = "KVMKVMKVM";
+  EXPECT_TRUE(std::isnan(advertised()));
+  machine.facts["state"]["hypervisor"] = "none";
+  machine.cpu_model = "AMD EPYC";  // as a guest is told
+  EXPECT_TRUE(std::isnan(advertised()));
+}
+
 TEST(Ceilings, TheoryOfAGpu) {
   machine::Machine machine;
   machine.name = "box";

@@ -652,6 +652,20 @@ TEST(Check, CountsTheSmsOfPackedSamplesToo) {
   EXPECT_EQ(finding(check_folder(run, {}), "fewer-sms").grade, Grade::kUnknown);
 }
 
+// Two thirds of the modules, at nine tenths of what they carry.
+TEST(Check, AMissingMemoryModuleIsSeenWhereTheMachineIsWhole) {
+  Planted box = healthy_cpu();
+  for (Ceiling& c : box.ceilings) {
+    if (c.level == "DRAM" && c.operation == "read") {
+      c.advertised = c.measured / (0.9 * 8 / 12);
+      c.advertised_source = "a sheet";
+    }
+  }
+  EXPECT_EQ(resource(box.report(), "cpu/bandwidth/DRAM/read").verdict, Grade::kWarn);
+  box.scale("bandwidth/DRAM/read", 12.0 / 8);
+  EXPECT_EQ(resource(box.report(), "cpu/bandwidth/DRAM/read").verdict, Grade::kPass);
+}
+
 TEST(Check, AGovernorThatRaisesClocksByItselfIsANote) {
   Planted box = healthy_cpu();
   box.state("governor") = "powersave";

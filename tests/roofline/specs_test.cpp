@@ -206,5 +206,34 @@ TEST(Cpu, EveryFigureHasASource) {
   EXPECT_GE(microarchitectures().size(), 18u);
 }
 
+// Channels x 8 bytes x transfers a second.
+TEST(Cpu, SocketMemoryIsThatOfItsChannels) {
+  const std::pair<const char*, double> known[] = {
+      {"AMD EPYC 7742 64-Core Processor", 8 * 8 * 3.2e9},
+      {"AMD EPYC 75F3 32-Core Processor", 8 * 8 * 3.2e9},
+      {"AMD EPYC 7B13", 8 * 8 * 3.2e9},
+      {"AMD EPYC 9R14", 12 * 8 * 4.8e9},
+      {"AMD EPYC 9474F 48-Core Processor", 12 * 8 * 4.8e9},
+      {"AMD EPYC 8534P 64-Core Processor", 6 * 8 * 4.8e9},
+      {"AMD EPYC 9965 192-Core Processor", 12 * 8 * 6.4e9},
+      {"Intel(R) Xeon(R) Platinum 8280L CPU @ 2.70GHz", 6 * 8 * 2.933333e9},
+      {"Intel(R) Xeon(R) Platinum 8380 CPU @ 2.30GHz", 8 * 8 * 3.2e9},
+      {"Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz", 8 * 8 * 4.8e9}};
+  for (const auto& [model, bytes_per_s] : known) {
+    const SocketMemory* found = socket_memory(model);
+    ASSERT_NE(found, nullptr) << model;
+    EXPECT_NEAR(found->bytes_per_s, bytes_per_s, 1e-3 * bytes_per_s) << model;
+    EXPECT_FALSE(found->source.empty());
+  }
+  // A guest's name, another number of channels, speeds that differ within a series, desktops.
+  for (const char* model :
+       {"AMD EPYC", "AMD EPYC 7282 16-Core Processor",
+        "Intel(R) Xeon(R) Platinum 8380H CPU @ 2.90GHz", "INTEL(R) XEON(R) PLATINUM 8592+",
+        "Intel(R) Xeon(R) Gold 6448Y", "AMD EPYC 4564P 16-Core Processor",
+        "AMD Ryzen 9 7950X 16-Core Processor", ""}) {
+    EXPECT_EQ(socket_memory(model), nullptr) << model;
+  }
+}
+
 }  // namespace
 }  // namespace roofline::specs
