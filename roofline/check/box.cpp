@@ -83,18 +83,6 @@ double sms_in(const fs::path& folder) {
   return kUnknownNumber;
 }
 
-/// Of packed samples too, where they can be unpacked.
-double sms_seen(const fs::path& folder) {
-  if (!has_samples(folder)) return kUnknownNumber;
-  std::optional<Unpacked> samples;
-  try {
-    samples.emplace(folder);
-  } catch (const BadInput&) {
-    return kUnknownNumber;
-  }
-  return samples->read(sms_in);
-}
-
 }  // namespace
 
 double TraceFacts::throttled(std::uint64_t reasons) const {
@@ -125,6 +113,17 @@ double Box::gpu_memory_clock_hz() const {
                                                : gpu_trace.memory_clock_hz;
 }
 
+double sms_seen(const fs::path& folder) {
+  if (!has_samples(folder)) return kUnknownNumber;
+  std::optional<Unpacked> samples;
+  try {
+    samples.emplace(folder);
+  } catch (const BadInput&) {
+    return kUnknownNumber;
+  }
+  return samples->read(sms_in);
+}
+
 Box read_box(const fs::path& folder) {
   if (!fs::is_directory(folder)) {
     throw BadInput(fmt::format("{}: no such results folder", folder.string()));
@@ -138,7 +137,6 @@ Box read_box(const fs::path& folder) {
   if (!box.has("gpu")) return box;
   box.gpus = gpus_of(box.machine);
   box.gpu_index = measured_gpu(folder, box.gpus.size());
-  box.gpu_sms = sms_seen(folder);
   if (!box.gpu_index) return box;
   const std::size_t index = *box.gpu_index;
   const std::string pointer = fmt::format("/gpu/devices/{}", index);

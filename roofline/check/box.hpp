@@ -46,8 +46,11 @@ struct Box {
   double gpu_memory_clock_hz() const;
 };
 
-/// Reads machine.json, ceilings.csv, trace.csv where there is one, run.json for which GPU, and the
-/// SM count from bench/*.json, packed ones too. Throws BadInput naming what is missing or unusable.
+/// Reads machine.json, ceilings.csv, trace.csv where there is one, and run.json for which GPU; not
+/// the samples, which may be packed. Throws BadInput naming what is missing or unusable.
 Box read_box(const std::filesystem::path& folder);
+
+/// The SM count from bench/*.json, packed ones too; NaN where there is none, or no unpacking.
+double sms_seen(const std::filesystem::path& folder);
 
 }  // namespace roofline::check

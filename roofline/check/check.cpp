@@ -128,7 +128,8 @@ Report check(const Box& box, const std::vector<Box>& others) {
 }
 
 Report check_folder(const fs::path& folder, const fs::path& root) {
-  const Box box = read_box(folder);
+  Box box = read_box(folder);
+  if (box.has("gpu")) box.gpu_sms = sms_seen(folder);
   if (box.ceilings.empty()) {
     throw BadInput(
         fmt::format("{}: has no rows: nothing was measured", (folder / "ceilings.csv").string()));
