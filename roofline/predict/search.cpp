@@ -67,14 +67,13 @@ std::vector<Serving> slices(const Serving& base, double tokens_per_s, double lat
         first_batch(most,
                     [&](std::int64_t b) { return beyond(with_batch(at, b), latency_limit_s); }) -
         1;
+    const auto enough = [&](std::int64_t b) {
+      return with_batch(at, b).tokens_per_s >= tokens_per_s;
+    };
     const double useful = std::ceil(predict(at).critical_batch);
-    at.batch = !std::isnan(tokens_per_s)
-                   ? first_batch(most,
-                                 [&](std::int64_t b) {
-                                   return with_batch(at, b).tokens_per_s >= tokens_per_s;
-                                 })
-               : static_cast<double>(within) < useful ? within
-                                                      : static_cast<std::int64_t>(useful);
+    at.batch = std::isnan(tokens_per_s)
+                   ? static_cast<std::int64_t>(std::min(static_cast<double>(within), useful))
+                   : first_batch(most, enough);
     if (at.batch >= 1 && at.batch <= within) out.push_back(at);
   }
   return out;
