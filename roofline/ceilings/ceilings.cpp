@@ -270,9 +270,9 @@ double gpu_sms_of(const std::vector<Benchmark>& rows) {
 }  // namespace
 
 std::string level_of_size(double size_bytes, int threads, std::span<const machine::Cache> caches) {
-  constexpr double kInNoCache = 256 << 20;
+  constexpr double kLeastCold = 256 << 20;  // as cold_footprint() in kernels/cost.hpp
   if (!(size_bytes > 0)) return {};
-  if (caches.empty()) return size_bytes * threads >= kInNoCache ? "DRAM" : "";
+  if (caches.empty()) return size_bytes * threads >= kLeastCold ? "DRAM" : "";
   double inner_share = 0, largest = 0;  // on some servers the L2s are, together
   for (const machine::Cache& cache : caches) {
     const int sharers = std::max(1, std::min(threads, cache.cores_sharing));
