@@ -62,12 +62,6 @@ std::set<std::string> names_of(const std::vector<Run>& runs, Figures figures) {
   return out;
 }
 
-/// Of a ceiling's name.
-bool in_core(std::string_view name) {
-  return name.find(" compute/") != name.npos || name.find("/L1/") != name.npos ||
-         name.find("/L2/") != name.npos;
-}
-
 void collect(const std::vector<Run>& a, const std::vector<Run>& b, Figures figures,
              const char* kind, Comparison& out, std::vector<Quantity>& quantities) {
   std::set<std::string> names = names_of(a, figures);
@@ -83,7 +77,7 @@ void collect(const std::vector<Run>& a, const std::vector<Run>& b, Figures figur
          .best_a = speeds(a, figures, name, &Figure::best),
          .best_b = speeds(b, figures, name, &Figure::best),
          .error = std::sqrt(variance(a, figures, name) + variance(b, figures, name)),
-         .in_core = figures == &Run::ceilings && in_core(name)});
+         .in_core = (a.front().*figures).at(name).in_core});
     Entry entry;
     entry.kind = kind;
     entry.name = name;

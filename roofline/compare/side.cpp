@@ -106,8 +106,10 @@ Run read_run(const fs::path& folder) {
     double work = 0;
     const Benchmark* row = behind(analysis.data.benchmarks, ceiling, work);
     if (!row) continue;
-    out.ceilings[fmt::format("{} {}", ceiling.device, ceiling.id())] =
-        figure_of(*row, work, rate_unit(ceiling.resource, ceiling.dtype));
+    Figure figure = figure_of(*row, work, rate_unit(ceiling.resource, ceiling.dtype));
+    figure.in_core =
+        ceiling.resource == "compute" || ceiling.level == "L1" || ceiling.level == "L2";
+    out.ceilings[fmt::format("{} {}", ceiling.device, ceiling.id())] = std::move(figure);
   }
   for (const Benchmark& row : analysis.data.benchmarks) {
     if (is_probe(row)) continue;

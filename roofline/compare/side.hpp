@@ -17,6 +17,7 @@ struct Figure {
   std::string unit;        ///< FLOP/s, OP/s, B/s or s
   double log_error = 0;    ///< standard error of the logarithm, from the samples
   bool few_quiet = false;  ///< too few quiet samples, so that all of them count
+  bool in_core = false;    ///< of a core alone: a peak, L1, L2
 };
 
 /// Fields of run.json in which the runs of a side should agree.

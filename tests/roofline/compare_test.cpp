@@ -295,9 +295,11 @@ TEST(Compare, OtherMachinesDifferByLessInACoreThanBeyondIt) {
     const std::string name = fmt::format("cpu dot/n:{}/threads:1", i);
     a.benchmarks[name] = b.benchmarks[name] = {1, 1, true, "s", 0};
   }
-  for (const auto& [name, ratio] : ratios) {
-    a.ceilings[name] = {1e9, 1e9, false, "B/s", 0};
-    b.ceilings[name] = {1e9 * ratio, 1e9 * ratio, false, "B/s", 0};
+  for (std::size_t i = 0; i < std::size(ratios); ++i) {
+    const auto& [name, ratio] = ratios[i];
+    const bool in_core = i < 3;
+    a.ceilings[name] = {1e9, 1e9, false, "B/s", 0, false, in_core};
+    b.ceilings[name] = {1e9 * ratio, 1e9 * ratio, false, "B/s", 0, false, in_core};
   }
   const Comparison result = compare("a", {a}, "b", {b});
   EXPECT_NEAR(result.outcome.smallest_in_core, 0.747, 0.003);
