@@ -86,6 +86,7 @@ Report check(const Box& box, const std::vector<Box>& others) {
   out.machine = box.machine.text("/name");
   out.folder = box.folder;
   out.gpu = box.gpu_index ? box.gpu.text("/name") : "";
+  out.gpu_index = box.gpu_index;
   for (const char* device : {"gpu", "cpu"}) {
     if (!box.has(device)) continue;
     for (const auto audit : {audit_size, audit_clock, audit_sharing, audit_memory, audit_link}) {
@@ -127,7 +128,8 @@ Report check(const Box& box, const std::vector<Box>& others) {
   return out;
 }
 
-Report check_folder(const fs::path& folder, const fs::path& root) {
+Report check_folder(const fs::path& folder, const fs::path& root,
+                    const std::vector<fs::path>& more) {
   Box box = read_box(folder);
   if (box.has("gpu")) box.gpu_sms = sms_seen(folder);
   if (box.ceilings.empty()) {
@@ -139,9 +141,11 @@ Report check_folder(const fs::path& folder, const fs::path& root) {
   const fs::path own = fs::canonical(folder);
   // A copy of a run is no other run.
   std::set<std::string> seen = {read_text(folder / "ceilings.csv")};
-  for (const fs::path& path :
-       root.empty() ? folders_under(own.parent_path(), 0) : folders_under(root, 1)) {
-    if (fs::canonical(path) == own) continue;
+  std::vector<fs::path> paths =
+      root.empty() ? folders_under(own.parent_path(), 0) : folders_under(root, 1);
+  paths.insert(paths.end(), more.begin(), more.end());
+  for (const fs::path& path : paths) {
+    if (fs::weakly_canonical(path) == own) continue;
     try {
       if (!seen.insert(read_text(path / "ceilings.csv")).second) continue;
       if (auto other = same_machine(box, read_box(path))) others.push_back(std::move(*other));

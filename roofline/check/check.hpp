@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace roofline::check {
 struct Report {
   std::string machine, folder;
   std::string gpu;  ///< name of the one that was measured; empty if none is known
+  std::optional<std::size_t> gpu_index;  ///< among the machine's, if a GPU was measured
   std::vector<Resource> resources;
   std::vector<Finding> findings;           ///< of all audits, the good ones too
   std::vector<std::string> run;            ///< what is to be known of the run itself, run_notes()
@@ -27,9 +29,10 @@ struct Report {
 Report check(const Box& box, const std::vector<Box>& others);
 
 /// The same for a results folder, held against the folders of the same machine (for a GPU's
-/// resources: with the same GPU) under `root`, or beside `folder` if `root` is empty. Throws
-/// BadInput naming what is missing or unusable; an unusable folder beside it is a note.
-Report check_folder(const std::filesystem::path& folder, const std::filesystem::path& root);
+/// resources: with the same GPU) under `root`, or beside `folder` if `root` is empty, and `more`.
+/// Throws BadInput naming what is missing or unusable; an unusable folder beside it is a note.
+Report check_folder(const std::filesystem::path& folder, const std::filesystem::path& root,
+                    const std::vector<std::filesystem::path>& more = {});
 
 std::string text_of(const Report& report);
 nlohmann::json json_of(const Report& report);

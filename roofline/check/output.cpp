@@ -19,14 +19,6 @@ json known(const std::string& text) { return text.empty() ? json(nullptr) : json
 
 std::string unit_of(const Ceiling& c) { return rate_unit(c.resource, c.dtype); }
 
-std::string name_of(const Ceiling& c) {
-  if (c.resource == "compute") return fmt::format("{} {} {}", c.device, c.dtype, c.exec_unit);
-  // Of launches there are several kinds.
-  const bool chase = c.resource == "latency" && c.level != "launch";
-  const std::string what = chase ? c.resource : c.operation;
-  return fmt::format("{} {} {}", c.device, c.level, what);
-}
-
 std::string advertised_of(const Resource& r) {
   std::string out = with_prefix(r.advertised, unit_of(r.measured));
   if (!std::isnan(r.advertised) && !std::isnan(r.advertised_clock_hz)) {
@@ -70,7 +62,7 @@ std::string resource_table(const Report& report) {
   if (priced) rows[0].push_back("a dollar buys");
   for (const Resource& r : report.resources) {
     const Ceiling& c = r.measured;
-    rows.push_back({printable(name_of(c)), std::string(word(r.verdict)), advertised_of(r),
+    rows.push_back({printable(r.name()), std::string(word(r.verdict)), advertised_of(r),
                     with_prefix(c.theory_at_clock, unit_of(c)), measured_of(r), typical_of(r),
                     percent(r.of_advertised), percent(r.of_theory), percent(r.of_typical)});
     if (priced) rows.back().push_back(per_dollar_of(report, r));
@@ -90,8 +82,8 @@ std::string causes_text(const Report& report) {
   std::string out;
   for (const Resource& r : report.resources) {
     if (r.verdict < Grade::kWarn) continue;
-    out += fmt::format("{} {}: {}\n", word(r.verdict), printable(name_of(r.measured)),
-                       fmt::join(r.causes, ", "));
+    out +=
+        fmt::format("{} {}: {}\n", word(r.verdict), printable(r.name()), fmt::join(r.causes, ", "));
     if (!r.measured.cause.empty()) out += fmt::format("     {}\n", printable(r.measured.cause));
     if (!r.gap.empty()) out += fmt::format("     {}\n", gap_text(r));
   }

@@ -140,6 +140,14 @@ std::string Resource::key() const {
   return fmt::format("{}/{}/{}/{}", c.device, c.resource, c.level, c.operation);
 }
 
+std::string Resource::name() const {
+  const Ceiling& c = measured;
+  if (c.resource == "compute") return fmt::format("{} {} {}", c.device, c.dtype, c.exec_unit);
+  // Of launches there are several kinds.
+  const bool chase = latency(c) && c.level != "launch";
+  return fmt::format("{} {} {}", c.device, c.level, chase ? c.resource : c.operation);
+}
+
 std::vector<Resource> judge(const Box& box, const std::vector<Box>& others) {
   std::vector<Resource> out;
   for (const Ceiling& c : box.ceilings) {

@@ -31,6 +31,8 @@ struct Resource {
 
   /// "gpu/compute/bf16/wgmma", "cpu/bandwidth/L3/read": what Finding::explains is held against.
   std::string key() const;
+  /// "gpu bf16 wgmma", "cpu L3 read", for people.
+  std::string name() const;
 };
 
 /// Every precision's peak, the reads of every memory level, latencies and links; peaks and

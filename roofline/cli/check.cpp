@@ -1,5 +1,5 @@
 // roofline check: the verdict on a box, with the causes.
-#include "roofline/check/check.hpp"
+#include "roofline/check/side_by_side.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,8 @@ namespace roofline::cli {
 namespace {
 
 struct Options {
-  std::filesystem::path folder, results;
+  std::vector<std::filesystem::path> folders;
+  std::filesystem::path results;
   double price_per_hour = kUnknownNumber;
   bool json = false;
 };
@@ -25,11 +26,14 @@ void add_check(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "check", "Is this box what was advertised? PASS, WARN, FAIL or UNKNOWN for each resource");
   const auto options = std::make_shared<Options>();
-  command->add_option("DIR", options->folder, "Results folder, as `roofline run` writes it")
+  command
+      ->add_option("DIR", options->folders,
+                   "Results folder, as `roofline run` writes it; several are ranked beside each "
+                   "other: boxes, or the GPUs of one")
       ->required();
   command->add_option("--results", options->results,
                       "Where other runs of the same machine are, for what is typical (default: "
-                      "beside DIR)");
+                      "beside each DIR)");
   command
       ->add_option("--price", options->price_per_hour,
                    "Dollars an hour for the box: says how much FLOP and how many bytes one buys")
@@ -37,14 +41,16 @@ void add_check(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json, "Print the verdict as JSON");
   command->footer("Exit code: 0 without a FAIL, 1 with one, 2 for bad input.");
   command->callback([options, &exit_code] {
-    check::Report report = check::check_folder(options->folder, options->results);
-    report.price_per_hour = options->price_per_hour;
+    std::vector<check::Report> reports = check::check_folders(options->folders, options->results);
+    for (check::Report& report : reports) report.price_per_hour = options->price_per_hour;
+    const bool one = reports.size() == 1;
     if (options->json) {
-      fmt::print("{}\n", check::json_of(report).dump(2));
+      const auto json = one ? check::json_of(reports.front()) : check::json_of(reports);
+      fmt::print("{}\n", json.dump(2));
     } else {
-      fmt::print("{}", check::text_of(report));
+      fmt::print("{}", one ? check::text_of(reports.front()) : check::text_of(reports));
     }
-    exit_code = report.verdict == check::Grade::kFail ? 1 : 0;
+    exit_code = check::verdict_of(reports) == check::Grade::kFail ? 1 : 0;
   });
 }
 

@@ -75,6 +75,17 @@ PY
 judged 'with a healthy one beside it' 1 other/slow --results .
 grep -q '901 TFLOP/s (1)' 'with a healthy one beside it.txt' || fail 'no typical figure'
 
+# Several: each judged, held against each other, the slowest first.
+judged side_by_side 1 healthy other/slow
+judged side_by_side_json 1 healthy other/slow --json
+python3 - <<'PY' || fail 'JSON of several'
+import json
+out = json.load(open("side_by_side_json.txt"))
+assert out["verdict"] == "FAIL" and [box["verdict"] for box in out["boxes"]] == ["PASS", "FAIL"]
+peak = next(row for row in out["side_by_side"] if row["key"] == "gpu/compute/bf16/wgmma")
+assert [round(share, 3) for share in peak["shares"]] == [1.257, 0.743], peak
+PY
+
 # Live: the probes' own programs are faked, the machine's state is this one's.
 fake_bin bench_ceilings
 run() { "$roofline" run --bin bin --out "$1" --device cpu --filter fma_peak >/dev/null 2>err.txt; }
@@ -109,6 +120,7 @@ mkdir empty
 refused 'no folder' 'DIR'
 refused 'a folder that is not there' '^roofline: nowhere: no such results folder' nowhere
 refused 'an empty folder' 'empty/machine.json' empty
+refused 'one of several that is not there' '^roofline: nowhere: no such results folder' healthy nowhere
 refused 'no price' '^roofline: --price: .*0' healthy --price 0
 refused 'a price that is no number' '^roofline: --price: nan is not a number' healthy --price nan
 refused 'no root' 'cannot read nowhere' healthy --results nowhere
