@@ -4,15 +4,15 @@ set -euo pipefail
 
 usage() {
   cat <<'HELP'
-usage: run.sh [--quick|--full] [--device cpu|gpu|all] [--gpu INDEX|UUID] [--filter REGEX]
-              [--bench PROGRAM]… [--out DIR] [--resume DIR] [--timeout S] [--peers]
+usage: run.sh [--quick|--full] [--device cpu|gpu|all] [--gpu INDEX|UUID|all]
+              [--filter REGEX] [--bench PROGRAM]… [--out DIR] [--resume DIR] [--timeout S] [--peers]
 
 Installs what is missing, builds into build/, measures this machine and writes a results folder.
   --quick        two to four minutes once built, six to nine on 2 cores with a last cache of hundreds
                  of MB; a GPU adds some five, as reckoned (default)
   --full         every case; shows progress with the time left
   --device D     cpu, gpu or all (default all: no GPU is one line and a skip)
-  --gpu G        which GPU, by index or UUID
+  --gpu G        which GPU, by index or UUID; all: every GPU at once, a folder each, without the CPU
   --filter RE    only benchmarks whose name matches
   --bench P      also a Google Benchmark program of your own (README, 'Your own kernel')
   --out DIR      where results folders go (default: results/ of this repository)
@@ -91,7 +91,9 @@ apart() {
 
 # What the program itself would refuse, but only after minutes of installing and building.
 [[ $device =~ ^(cpu|gpu|all)$ ]] || wrong "--device $device: not cpu, gpu or all"
-[[ $gpu =~ ^([0-9]{1,4}|(GPU|MIG)-[0-9a-fA-F-]+)$ ]] || wrong "--gpu $gpu: neither an index nor a UUID (GPU-…)"
+[[ $gpu =~ ^(all|[0-9]{1,4}|(GPU|MIG)-[0-9a-fA-F-]+)$ ]] || wrong "--gpu $gpu: neither an index nor a UUID (GPU-…) nor all"
+[[ $gpu != all || $device != cpu ]] || wrong '--gpu all: not with --device cpu'
+[[ $gpu != all ]] || device=gpu  # for what is looked at here
 [[ $timeout =~ ^[0-9]*\.?[0-9]+$ && $timeout =~ [1-9] ]] || wrong "--timeout $timeout: not a number of seconds above 0"
 [[ -z $resume || -e $resume/run.json ]] || wrong "--resume $resume: no run.json there"
 apart --full --quick

@@ -1,27 +1,53 @@
 // roofline run: measure this machine into a results folder.
 #include "roofline/run/run.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "roofline/base/error.hpp"
+#include "roofline/base/say.hpp"
+#include "roofline/check/side_by_side.hpp"
 #include "roofline/cli/build.hpp"
 #include "roofline/cli/commands.hpp"
 #include "roofline/run/gpu_choice.hpp"
+#include "roofline/run/run_gpus.hpp"
 
 namespace roofline::cli {
 namespace {
 
 /// Index or UUID, as CUDA_VISIBLE_DEVICES takes it.
 std::string check_gpu(const std::string& text) {
-  const bool known = is_gpu_index(text) || is_gpu_uuid(text);
-  return known ? "" : "'" + text + "' is neither an index nor a UUID (GPU-…)";
+  const bool known = is_gpu_index(text) || is_gpu_uuid(text) || text == kAllGpus;
+  return known ? "" : "'" + text + "' is neither an index nor a UUID (GPU-…) nor all";
 }
 
 std::string check_seconds(const std::string& text) {
   double seconds = 0;
   const bool number = CLI::detail::lexical_cast(text, seconds);
   return number && seconds > 0 ? "" : "'" + text + "' is not a number of seconds above 0";
+}
+
+/// Every GPU at once, and how they stand beside each other.
+int run_all_gpus(const RunOptions& options, const std::filesystem::path& program) {
+  if (options.settings.device == "cpu") throw BadInput("--gpu all: not with --device cpu");
+  const GpuRuns runs = run_gpus(program, options);
+  std::vector<check::Report> reports;
+  for (const std::filesystem::path& folder : runs.folders) {
+    try {
+      reports.push_back(check::check_folder(folder, {}, runs.folders));
+    } catch (const BadInput& fault) {  // one that came to nothing
+      say("{}\n", fault.what());
+    }
+  }
+  if (reports.size() == 1) {
+    fmt::print("{}", check::text_of(reports.front()));
+  } else if (!reports.empty()) {
+    fmt::print("{}", check::text_of(reports));
+  }
+  return runs.exit_code;
 }
 
 }  // namespace
@@ -41,7 +67,10 @@ void add_run(CLI::App& app, int& exit_code) {
   auto* out = command->add_option("--out", options->out, "Root of results folders (results)");
   auto* device = command->add_option("--device", options->settings.device, "cpu, gpu or all (all)")
                      ->check(CLI::IsMember({"cpu", "gpu", "all"}));
-  auto* gpu = command->add_option("--gpu", options->settings.gpu, "Which GPU: index or UUID")
+  auto* gpu = command
+                  ->add_option("--gpu", options->settings.gpu,
+                               "Which GPU: index or UUID; all: every GPU at once, a folder each, "
+                               "without the CPU")
                   ->check(check_gpu);
   auto* filter = command->add_option(
       "--filter", options->settings.filter,
@@ -68,12 +97,13 @@ void add_run(CLI::App& app, int& exit_code) {
       ->check(check_seconds);
   command->callback([options, &exit_code] {
     options->build = kBuild;
+    std::error_code error;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
     if (options->bin.empty()) {
-      std::error_code error;
-      options->bin = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
       if (error) throw BadInput("--bin: give the folder of the bench_* programs");
+      options->bin = program.parent_path();
     }
-    exit_code = run(*options);
+    exit_code = options->settings.gpu == kAllGpus ? run_all_gpus(*options, program) : run(*options);
   });
 }
 

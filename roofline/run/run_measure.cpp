@@ -17,6 +17,7 @@
 #include "roofline/overlay/analysis.hpp"
 #include "roofline/results/bench_json.hpp"
 #include "roofline/results/quiet.hpp"
+#include "roofline/run/link_turn.hpp"
 #include "roofline/run/progress.hpp"
 #include "roofline/run/run_cost.hpp"
 #include "roofline/run/run_plan.hpp"
@@ -52,6 +53,13 @@ double cold_bytes(const CeilingContext& context) {
   std::int64_t largest = 0;
   for (const machine::Cache& cache : context.caches) largest = std::max(largest, cache.total_bytes);
   return 4.0 * static_cast<double>(largest);
+}
+
+bool has_links(const Group& group) {
+  return std::any_of(group.units.begin(), group.units.end(), [](const Unit& unit) {
+    return std::any_of(unit.names.begin(), unit.names.end(),
+                       [](const std::string& name) { return name.starts_with("link/"); });
+  });
 }
 
 std::string seconds_text(double seconds) { return fmt::format("{:.4f}", seconds); }
@@ -172,6 +180,8 @@ class Runner {
 
   /// False if interrupted: nothing of the group is kept.
   bool measure_group(const Group& group) {
+    std::optional<LinkTurn> turn;
+    if (has_links(group)) turn.emplace(folder_.path().parent_path().parent_path(), signals_);
     results_.emplace(group.name, attempt_);
     std::vector<Unit> units = group.units;
     rounds_ = rounds(group);

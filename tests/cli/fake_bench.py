@@ -18,7 +18,8 @@ FAKE_FAULTS="<mode>:<part of a name>[,...]" decides what happens when such a ben
 FAKE_SLEEP=<seconds> is how long each process takes. FAKE_LIST=garbage|crash spoils --list.
 FAKE_GPU=<why it cannot run> lists a GPU kernel too; % in it stands for CUDA_VISIBLE_DEVICES, @ for
 CUDA_LAUNCH_BLOCKING. Empty: it runs, and FAKE_COUNTERS=<fault> says why its work cannot be counted.
-FAKE_GPU_LIBRARY=1: a library's too.
+FAKE_GPU_LIBRARY=1: a library's too. FAKE_GPU_CEILINGS=<file>: a peak of the GPU, and its link, whose
+beginnings and ends go to that file; FAKE_SLOW_GPU=<index> is a GPU of two thirds of the speed.
 FAKE_TUNED=<variable=value> is what suits the library better: with it, it takes half the time.
 """
 import json
@@ -57,6 +58,9 @@ def entries():
                     yield entry("stream", "avx2", f"f32/access:{access}/size:{size}", threads)
         for size in SIZES:
             yield entry("chase", "plain", f"u64/size:{size}", 1)
+        if "FAKE_GPU_CEILINGS" in os.environ:
+            yield entry("fma_peak", "sm80_cuda_core", "f32/data:random", 1, device="gpu")
+            yield entry("link", "sm80_pinned", "u8/access:h2d", 1, device="gpu")
     elif PROGRAM == "bench_decode":
         for batch in (1, 8):
             yield entry("decode", "avx2", f"bf16/B:{batch}/T:64/layers:2/kv:s8", 2)
@@ -87,6 +91,10 @@ def work(item):
     """Seconds, FLOP, bytes and counters of one call."""
     keys = dict(part.split(":") for part in item["name"].split("/")[3:])
     threads = item["threads"]
+    if item["device"] == "gpu":
+        slow = os.environ.get("FAKE_SLOW_GPU", "none") == os.environ.get("CUDA_VISIBLE_DEVICES")
+        return {"fma_peak": (1.5e-6 if slow else 1e-6, 5e7, 0, {}), "link": (1e-3, 0, 5e7, {})}.get(
+            item["op"], (1e-6, 2000, 8000, {"bytes_HBM": 8000, **counted()}))
     if item["op"] == "fma_peak":
         peak = 50e9 if item["variant"] == "avx2" else 6e9
         return 1e6 / peak, 1e6 * threads, 0, {}
@@ -98,8 +106,6 @@ def work(item):
         return 1e-6 / gigabytes_per_s(int(keys["size"])), 0, 8, {"working_set_bytes": 8}
     if item["op"] == "decode":
         return program(int(keys["B"]))
-    if item["device"] == "gpu":
-        return 1e-6, 2000, 8000, {"bytes_HBM": 8000, **counted()}
     time_s = {"scalar": 4e-6, "avx2": 1e-6, "openblas": 1.25e-6}[item["variant"]] / threads
     if item["tuned"] and os.environ.get(item["tuned"].split("=")[0]) == item["tuned"].split("=")[1]:
         time_s /= 2
@@ -137,6 +143,8 @@ def row(item, repetition):
         label += f"counters={os.environ['FAKE_COUNTERS']};"
     if item["variant"] in ("scalar",):
         label = label.replace("simd-avx2", "scalar")
+    if item["variant"] == "sm80_cuda_core":
+        label = label.replace("simd-avx2", "cuda-core")
     return {"name": item["name"] + "/real_time", "run_name": item["name"] + "/real_time",
             "run_type": "iteration", "repetitions": 3, "repetition_index": repetition,
             "threads": 1, "iterations": 100, "real_time": time_s * wobble * 1e9,
@@ -150,6 +158,11 @@ def count(item):
     with open(path, "a+") as file:
         file.write("x")
         return file.tell()
+
+
+def note(path, word):
+    with open(path, "a") as file:
+        file.write(word + "\n")
 
 
 def error_row(item, message):
@@ -171,7 +184,12 @@ def main():
         return 0
     wanted = re.compile(flag("benchmark_filter", "."))
     items = [item for item in items if wanted.search(item["name"] + "/real_time")]
+    noted = "FAKE_GPU_CEILINGS" in os.environ and any(item["op"] == "link" for item in items)
+    if noted:
+        note(os.environ["FAKE_GPU_CEILINGS"], "begin")
     time.sleep(float(os.environ.get("FAKE_SLEEP", "0")))
+    if noted:
+        note(os.environ["FAKE_GPU_CEILINGS"], "end")
     rows, exit_code = [], 0
     text = None
     for item in items:

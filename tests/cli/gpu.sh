@@ -56,6 +56,45 @@ FAKE_NVML_COUNT=1 FAKE_NVML_MIG=1 run 'MIG' 0 \
   "GPU 0 is cut into slices (MIG): one is measured, what is advertised is the whole chip's; --gpu MIG-<UUID> picks one"
 run 'a slice' 0 'skipped dot/sm80_naive/f32/N:1000/temp:cold/threads:132: sees MIG-12ab' --gpu MIG-12ab
 
+# Every GPU at once: a folder each, what both say once, and how they stand beside each other.
+all_gpus() {
+  rm -rf out links.log
+  "$roofline" run --bin bin --out out --gpu all --filter '^(fma_peak|link|dot/sm80)' "$@" >out.txt 2>err.txt
+}
+export FAKE_GPU='' FAKE_GPU_CEILINGS=$work/links.log FAKE_NVML_COUNT=3
+FAKE_SLOW_GPU=1 FAKE_SLEEP=0.3 all_gpus || { echo "FAILED: all GPUs: exit code $?"; cat err.txt; failed=1; }
+[ "$(cat out/nvidia-h100-80gb-hbm3/*/run.json | grep -E '"(gpu|device)"' | sort | tr -d ' \n')" = \
+  '"device":"gpu","device":"gpu","device":"gpu","gpu":"0","gpu":"1","gpu":"2",' ] ||
+  { echo 'FAILED: all GPUs: not a folder each'; failed=1; }
+grep -Eq '^GPU 1 +(WARN|FAIL) +66\.7 % +gpu f32 cuda-core +out/' out.txt && grep -Eq '^gpu f32 cuda-core +50\.0 TFLOP/s +100\.0 % +66\.7 % +100\.0 %$' out.txt &&
+  [ "$(grep -Ec '^GPU [02] ' out.txt)" -eq 2 ] || { echo 'FAILED: no ranking'; cat out.txt; failed=1; }
+[ "$(grep -c '^GPU [0-2]: results: out/' err.txt)" -eq 3 ] && ! grep -v '^GPU [0-2]: ' err.txt ||
+  { echo 'FAILED: all GPUs: words'; cat err.txt; failed=1; }
+# Links are measured one at a time, all else side by side.
+[ "$(uniq links.log | tr '\n' ' ')" = "$(tr '\n' ' ' <links.log)" ] && [ "$(wc -l <links.log)" -ge 6 ] ||
+  { echo 'FAILED: links at the same time'; cat links.log; failed=1; }
+CUDA_VISIBLE_DEVICES=2,GPU-0000 all_gpus
+[ "$(grep -ho '"gpu": "."' out/*/*/run.json | sort | tr '\n' ' ')" = '"gpu": "0" "gpu": "2" ' ] ||
+  { echo 'FAILED: all GPUs of the environment'; cat err.txt; failed=1; }
+FAKE_FAULTS=wrong:dot/sm80 all_gpus
+[ $? -eq 1 ] && [ "$(grep -c ': failed: dot/sm80_naive.*: wrong result: 1 instead of 2$' err.txt)" -eq 1 ] &&
+  grep -q '^GPU 2 ' out.txt || { echo 'FAILED: all GPUs: a wrong kernel'; cat err.txt out.txt; failed=1; }
+# A signal comes to all of them, who write what they have.
+rm -r out err.txt
+FAKE_SLEEP=2 "$roofline" run --bin bin --out out --gpu all --filter '^(fma_peak|dot/sm80)' >out.txt 2>err.txt &
+for ((i = 0; i < 100; ++i)); do [ "$(cat err.txt 2>/dev/null | grep -c ': results: ')" -eq 3 ] && break; sleep 0.1; done
+kill -TERM $!
+wait $!
+[ $? -eq 1 ] && [ "$(grep -c '^GPU [0-2]: interrupted: go on with --resume out/' err.txt)" -eq 3 ] &&
+  [ "$(grep -l '"status": "interrupted"' out/*/*/run.json | wc -l)" -eq 3 ] ||
+  { echo 'FAILED: all GPUs, interrupted'; cat err.txt; failed=1; }
+"$roofline" run --bin bin --out out --gpu all --filter '(' 2>err.txt
+[ $? -eq 2 ] && [ "$(sed 's/^GPU [0-2]: //' err.txt)" = "roofline: --filter '(' is not a regular expression" ] ||
+  { echo 'FAILED: all GPUs: a bad filter'; cat err.txt; failed=1; }
+run 'all, for the CPU' 2 'roofline: --gpu all: not with --device cpu' --gpu all --device cpu
+FAKE_NVML_FAULT=18 run 'all, no GPU' 2 'roofline: --gpu all: NVIDIA driver present but unusable: Driver/library version mismatch' --gpu all
+unset FAKE_GPU_CEILINGS
+
 # Hardware counters: in a full run, and where they may not be read in one line.
 export FAKE_GPU='' FAKE_NVML_COUNT=1
 no='CUPTI: cuptiRangeProfilerEnable: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES'

@@ -131,7 +131,7 @@ stops 'both efforts' 'run.sh: --quick excludes --full' 2 '' --full --quick
 stops 'resumed, and with a filter' 'run.sh: --filter excludes --resume' 2 '' --filter x --resume folder
 stops 'resumed, and full' 'run.sh: --full excludes --resume' 2 '' --resume=folder --full
 stops 'resumed' '' 7 'setup build' --resume folder --timeout 0.5
-stops 'no such GPU' 'run.sh: --gpu first: neither an index nor a UUID (GPU-…)' 2 '' --gpu first
+stops 'no such GPU' 'run.sh: --gpu first: neither an index nor a UUID (GPU-…) nor all' 2 '' --gpu first
 stops 'a GPU' '' 7 'setup build' --gpu MIG-12ab-0
 stops 'no time' 'run.sh: --timeout 0.0: not a number of seconds above 0' 2 '' --timeout 0.0
 rm nvidiactl
