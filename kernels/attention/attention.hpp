@@ -39,6 +39,7 @@ struct Args {
   Share* shares;                   ///< one a thread, for the rungs that split the context
   int threads;
   Reading reading = Reading::into_l2;
+  bool whole_pages = false;  ///< takes_whole_pages()
 };
 
 /// One variant; null where it does not do the dtype. Inputs are finite, context >= 1, heads a
@@ -112,14 +113,22 @@ constexpr LevelBytes traffic(const Shape& s, int element_bytes, int scale_bytes,
   return all;
 }
 
+/// Whether pages are read one after the other, each with all of its kv heads, in place of one kv
+/// head after the other (attention_pages.hpp): in the order of memory, where a page has 8 KB of K
+/// and V of a head, as many as kernels work on at a time.
+constexpr bool takes_whole_pages(const Shape& s, int element_bytes, Reading reading) {
+  return s.kv_heads > 1 && 2 * s.page * s.head_dim * element_bytes >= 8 << 10 &&
+         reading == Reading::in_order;
+}
+
 /// Tokens of one piece of work when the context is split: enough pieces to balance the threads
 /// with, of a thousand tokens or more, so that set-up and combination do not weigh, as long as
 /// every thread gets two.
-constexpr std::int64_t chunk_tokens(const Shape& s, int threads) {
+constexpr std::int64_t chunk_tokens(const Shape& s, int threads, bool whole_pages) {
   constexpr std::int64_t kMostPieces = 8, kFewestPieces = 2;  // of a thread
   constexpr std::int64_t kWanted = 1024, kSmallest = 256, kGrain = 64;
   const auto tokens = [&](std::int64_t pieces) {
-    const std::int64_t items = s.batch * s.kv_heads,
+    const std::int64_t items = whole_pages ? s.batch : s.batch * s.kv_heads,
                        chunks = (pieces * threads + items - 1) / items;
     return (s.context + chunks - 1) / chunks;
   };
@@ -130,8 +139,8 @@ constexpr std::int64_t chunk_tokens(const Shape& s, int threads) {
 
 /// What every variant may need between its steps: a row of scores a thread, or for each head and
 /// chunk a partial result with its maximum and sum.
-constexpr std::int64_t scratch_floats(const Shape& s, int threads) {
-  const std::int64_t chunk = chunk_tokens(s, threads);
+constexpr std::int64_t scratch_floats(const Shape& s, int threads, bool whole_pages) {
+  const std::int64_t chunk = chunk_tokens(s, threads, whole_pages);
   const std::int64_t chunks = (s.context + chunk - 1) / chunk;
   const std::int64_t partials = s.batch * s.heads * chunks * (s.head_dim + 2);
   const std::int64_t scores = s.context * threads;

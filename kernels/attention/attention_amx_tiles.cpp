@@ -143,7 +143,10 @@ class TileGroup : public Group<F, T, G, H, kAsk, Amx::kRowBytes / sizeof(T), Amx
     for (float& x : rescale_) x = 0;
   }
 
-  void attend(std::int64_t b, std::int64_t kv_head, std::int64_t begin, std::int64_t end) {
+  static constexpr bool kInTurns =
+      false;  // queries stay in tiles, and values are added a block late
+
+  void begin() {
     Amx::configure({{kRows, kSumsBytes},
                     {kRows},
                     {kRows, kSumsBytes},
@@ -158,7 +161,11 @@ class TileGroup : public Group<F, T, G, H, kAsk, Amx::kRowBytes / sizeof(T), Amx
       _tile_loadd(4, queries_[2], kSumsBytes);
       _tile_loadd(5, queries_[3], kSumsBytes);
     }
-    this->attend_with(*this, b, kv_head, begin, end);
+  }
+  void take(const std::int64_t* rows, int count, const std::int64_t* next) {
+    this->take_with(*this, rows, count, next);
+  }
+  void end() {
     add_values();
     Amx::leave();
     put_in_order();

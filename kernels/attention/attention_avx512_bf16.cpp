@@ -36,8 +36,10 @@ class PairsGroup : public LazyGroup<Pairs, F, T, G, H, kAsk> {
       }
   }
 
-  void attend(std::int64_t b, std::int64_t kv_head, std::int64_t begin, std::int64_t end) {
-    this->attend_with(*this, b, kv_head, begin, end);
+  void take(const std::int64_t* rows, int count, const std::int64_t* next) {
+    this->take_with(*this, rows, count, next);
+  }
+  void end() {
     this->leave_sums();
     put_in_order();
   }

@@ -30,10 +30,10 @@ class FloatsGroup : public LazyGroup<Floats<F>, F, T, G, H, kAsk> {
     std::memcpy(query_, this->q_, sizeof query_);
   }
 
-  void attend(std::int64_t b, std::int64_t kv_head, std::int64_t begin, std::int64_t end) {
-    this->attend_with(*this, b, kv_head, begin, end);
-    this->leave_sums();
+  void take(const std::int64_t* rows, int count, const std::int64_t* next) {
+    this->take_with(*this, rows, count, next);
   }
+  void end() { this->leave_sums(); }
 
   template <class Steps>
   void weights(const std::int64_t*, int, Steps&) {

@@ -35,8 +35,10 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
     for (int i = 0; i < kLanes; ++i) highest_[i] = -INFINITY, totals_[i] = 0;
   }
 
-  void attend(std::int64_t b, std::int64_t kv_head, std::int64_t begin, std::int64_t end) {
-    this->attend_with(*this, b, kv_head, begin, end);
+  void take(const std::int64_t* rows, int count, const std::int64_t* next) {
+    this->take_with(*this, rows, count, next);
+  }
+  void end() {
     for (int g = 0; g < G; ++g)
       this->leave(g, highest_[Base::lane_of(g)], Base::sum_of_head(totals_, g));
     put_in_order();

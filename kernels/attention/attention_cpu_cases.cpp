@@ -116,6 +116,8 @@ std::vector<Case> test_cases() {
     for (const int page : {1, 5, 64, 100})
       add({.batch = 2, .context = 333, .heads = 8, .kv_heads = 2, .head_dim = 128, .page = page},
           page == 5 ? 3 : 1);
+    // Several chunks, none of whose ends is one of a page.
+    add({.batch = 1, .context = 1100, .heads = 6, .kv_heads = 3, .head_dim = 64, .page = 24}, 3);
     add({.batch = 1, .context = 100, .heads = 2, .kv_heads = 1, .head_dim = 20}, 1);
   }
   return all;

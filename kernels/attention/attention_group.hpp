@@ -113,6 +113,9 @@ class Group {
 
  public:
   static constexpr bool kByRow = kRun == 1;  ///< tokens are not taken several at a time
+  static constexpr int kMostTokens = kBlock;
+  /// Whether other groups may take in blocks between two of its own.
+  static constexpr bool kInTurns = true;
 
   /// `q`: `heads` <= G rows; the rest of the group is padding. Scores come out in base 2.
   Group(const Args<T>& a, const float* q, int heads) : a_(a), heads_(heads), streams_(streams(a)) {
@@ -124,10 +127,15 @@ class Group {
     for (float& x : sum_) x = 0;
   }
 
-  /// Takes in the tokens [begin, end) of a sequence's kv head.
-  void attend(std::int64_t b, std::int64_t kv_head, std::int64_t begin, std::int64_t end) {
-    attend_with(*this, b, kv_head, begin, end);
+  /// Before the first block.
+  void begin() {}
+  /// Takes in a block of `count` tokens, up to kMostTokens, and asks for the kMostTokens of `next`:
+  /// rows of the pool.
+  void take(const std::int64_t* rows, int count, const std::int64_t* next) {
+    take_with(*this, rows, count, next);
   }
+  /// Behind the last block, before finish().
+  void end() {}
 
   /// What a derived class does beside the weights of lanes i and up, of `end`.
   void beside_weights(int /*i*/, int /*end*/) {}
@@ -149,25 +157,13 @@ class Group {
   }
 
  protected:
-  /// attend() with the scores(), weights() and values() of a class derived from this one.
+  /// take() with the scores(), weights() and values() of a class derived from this one.
   template <class Steps>
-  void attend_with(Steps& steps, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
-                   std::int64_t end) {
-    Walk walk(a_, b, kv_head, begin, end);
-    std::int64_t rows[2][kBlock] = {}, first[kBlock];
-    int count = walk.next(rows[0]);
-    for (int i = 0; i < kBlock; ++i) first[i] = rows[0][i < count ? i : 0];
-    for (int now = 0; count > 0; now ^= 1) {
-      const int next = walk.next(rows[now ^ 1]);
-      // Behind the last tokens those of the piece that follows, which is mostly taken next.
-      for (int i = next; i < kBlock; ++i)
-        rows[now ^ 1][i] = a_.table == nullptr ? first[i] + end - begin : rows[now][0];
-      next_rows_ = rows[now ^ 1];
-      steps.scores(rows[now], count);
-      steps.weights(rows[now], count, steps);
-      steps.values(rows[now], count);
-      count = next;
-    }
+  void take_with(Steps& steps, const std::int64_t* rows, int count, const std::int64_t* next) {
+    next_rows_ = next;
+    steps.scores(rows, count);
+    steps.weights(rows, count, steps);
+    steps.values(rows, count);
   }
 
   /// The largest magnitude in head g's query.
@@ -191,6 +187,7 @@ class Group {
     return two ? lesser(2, kMostStreams) : kMostStreams;
   }
 
+ public:
   /// The rows of the pool that hold the tokens [begin, end): as many whole blocks as there are, of
   /// streams() parts side by side, then the rest in order.
   class Walk {
@@ -268,6 +265,7 @@ class Group {
     Stream streams_[kMostStreams];
   };
 
+ protected:
   /// Asks for `n` elements of a row of the next block. What was tried farther ahead, sooner and in
   /// smaller steps: NOTES.md, "A block ahead".
   template <int n>
@@ -508,6 +506,27 @@ class Group {
   /// One value for each lane: head g in the lanes g, g + G, …
   alignas(64) float max_[kLanes], sum_[kLanes], rescale_[kLanes];
 };
+
+/// Has a Group take in the tokens [begin, end) of a sequence's kv head.
+template <class Heads, class T>
+void attend(Heads& heads, const Args<T>& a, std::int64_t b, std::int64_t kv_head,
+            std::int64_t begin, std::int64_t end) {
+  constexpr int kBlock = Heads::kMostTokens;
+  typename Heads::Walk walk(a, b, kv_head, begin, end);
+  std::int64_t rows[2][kBlock] = {}, first[kBlock];
+  int count = walk.next(rows[0]);
+  for (int i = 0; i < kBlock; ++i) first[i] = rows[0][i < count ? i : 0];
+  heads.begin();
+  for (int now = 0; count > 0; now ^= 1) {
+    const int next = walk.next(rows[now ^ 1]);
+    // Behind the last tokens those of the piece that follows, which is mostly taken next.
+    for (int i = next; i < kBlock; ++i)
+      rows[now ^ 1][i] = a.table == nullptr ? first[i] + end - begin : rows[now][0];
+    heads.take(rows[now], count, rows[now ^ 1]);
+    count = next;
+  }
+  heads.end();
+}
 
 }  // namespace
 }  // namespace kernels::attention

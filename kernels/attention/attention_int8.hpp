@@ -45,8 +45,8 @@ class IntegerGroup : public Group<F, T, G, H, kAsk> {
     for (int g = 0; g < G; ++g) round_query(g);
   }
 
-  void attend(std::int64_t b, std::int64_t kv_head, std::int64_t begin, std::int64_t end) {
-    this->attend_with(*this, b, kv_head, begin, end);
+  void take(const std::int64_t* rows, int count, const std::int64_t* next) {
+    this->take_with(*this, rows, count, next);
   }
 
   void scores(const std::int64_t* rows, int count) {

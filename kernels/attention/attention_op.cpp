@@ -38,6 +38,7 @@ class Attention final : public Problem {
         case_(c),
         caches_(caches),
         shape_(shape_of(c)),
+        whole_pages_(takes_whole_pages(shape_, sizeof(T), reading_of(caches))),
         pool_(pool_of(shape_)),
         shares_(c.threads) {
     const Shape& s = shape_;
@@ -58,8 +59,8 @@ class Attention final : public Problem {
     q_ = Buffer<float>(outputs, c.threads,
                        [&](std::int64_t i) { return 2 * root3 * random_value<float>(1, i); });
     out_ = Buffer<float>(outputs, c.threads, [](std::int64_t) { return 0.0f; });
-    scratch_ =
-        Buffer<float>(scratch_floats(s, c.threads), c.threads, [](std::int64_t) { return 0.0f; });
+    scratch_ = Buffer<float>(scratch_floats(s, c.threads, whole_pages_), c.threads,
+                             [](std::int64_t) { return 0.0f; });
     cache_ = last_.lock();
     if (cache_ == nullptr || cache_->made_for != made_for()) {
       cache_ = std::make_shared<Cache>(Cache{.made_for = made_for(), .slots = {}});
@@ -207,11 +208,12 @@ class Attention final : public Problem {
             .k_scale = cache.k_scale.data(),
             .v_scale = cache.v_scale.data(),
             .out = out_.data(),
-            .chunk_tokens = chunk_tokens(s, case_.threads),
+            .chunk_tokens = chunk_tokens(s, case_.threads, whole_pages_),
             .scratch = scratch_.data(),
             .shares = shares_.data(),
             .threads = case_.threads,
-            .reading = reading_of(caches_)};
+            .reading = reading_of(caches_),
+            .whole_pages = whole_pages_};
   }
 
   const Kernel& kernel_;
@@ -219,6 +221,7 @@ class Attention final : public Problem {
   Case case_;
   Caches caches_;
   Shape shape_;
+  bool whole_pages_;
   Pool pool_;
   std::int64_t slots_ = 1;
   Buffer<std::int32_t> table_;

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "kernels/attention/attention_group.hpp"
+#include "kernels/attention/attention_pages.hpp"
 
 namespace kernels::attention {
 namespace {
@@ -33,7 +34,7 @@ void attend_by_head(const Args<T>& a) {
 #pragma omp parallel for num_threads(a.threads)
     for (std::int64_t head = 0; head < a.batch * a.heads; ++head) {
       Group<F, T, 1, H, Ask::nothing> group(a, a.q + head * H, 1);
-      group.attend(head / a.heads, head % a.heads / (a.heads / a.kv_heads), 0, a.context);
+      attend(group, a, head / a.heads, head % a.heads / (a.heads / a.kv_heads), 0, a.context);
       group.finish(a.out + head * H);
     }
   });
@@ -47,7 +48,7 @@ void attend_by_group(const Args<T>& a) {
 #pragma omp parallel for num_threads(a.threads)
     for (std::int64_t item = 0; item < a.batch * a.kv_heads; ++item) {
       Group<F, T, G, H, Ask::nothing> group(a, a.q + item * heads * H, static_cast<int>(heads));
-      group.attend(item / a.kv_heads, item % a.kv_heads, 0, a.context);
+      attend(group, a, item / a.kv_heads, item % a.kv_heads, 0, a.context);
       group.finish(a.out + item * heads * H);
     }
   });
@@ -78,20 +79,60 @@ void combine(const float* partials, std::int64_t chunks, float* out) {
   from_positions<F, T, H>(whole, 1 / sum, out);
 }
 
-/// One chunk of one kv head of a sequence, by a Group: its outputs, or where there are several
-/// chunks its partial result.
+/// Writes what a group of query heads, of all sequences the `first` and on, has made of a chunk:
+/// outputs, or where there are several chunks partial results.
+template <class Heads, class T>
+void finish(const Args<T>& a, const Heads& group, std::int64_t first, std::int64_t chunk,
+            std::int64_t chunks) {
+  const std::int64_t partial = a.head_dim + 2;
+  if (chunks == 1)
+    group.finish(a.out + first * a.head_dim);
+  else
+    group.finish_partial(a.scratch + (first * chunks + chunk) * partial, chunks * partial);
+}
+
+/// One chunk of one kv head of a sequence.
 template <class Heads, class T>
 void attend_piece(const Args<T>& a, std::int64_t item, std::int64_t chunk, std::int64_t chunks) {
   const std::int64_t heads = a.heads / a.kv_heads, first = item * heads;
   const std::int64_t begin = chunk * a.chunk_tokens;
   const std::int64_t end = begin + a.chunk_tokens < a.context ? begin + a.chunk_tokens : a.context;
   Heads group(a, a.q + first * a.head_dim, static_cast<int>(heads));
-  group.attend(item / a.kv_heads, item % a.kv_heads, begin, end);
-  const std::int64_t partial = a.head_dim + 2;
-  if (chunks == 1)
-    group.finish(a.out + first * a.head_dim);
-  else
-    group.finish_partial(a.scratch + (first * chunks + chunk) * partial, chunks * partial);
+  attend(group, a, item / a.kv_heads, item % a.kv_heads, begin, end);
+  finish(a, group, first, chunk, chunks);
+}
+
+/// One chunk of a sequence, of `pages` whole pages, for all of its kv heads.
+template <class Heads, class T>
+void attend_pages_of_chunk(const Args<T>& a, std::int64_t b, std::int64_t chunk,
+                           std::int64_t chunks, std::int64_t pages) {
+  const std::int64_t tokens = pages * a.page_tokens, begin = chunk * tokens;
+  const std::int64_t end = begin + tokens < a.context ? begin + tokens : a.context;
+  attend_pages<Heads>(a, b, begin, end, [&](std::int64_t kv_head, const Heads& group) {
+    finish(a, group, (b * a.kv_heads + kv_head) * (a.heads / a.kv_heads), chunk, chunks);
+  });
+}
+
+/// `piece(item, chunk)` for the chunks of all items, which threads share (shares.hpp), then every
+/// head's results of several chunks combined.
+template <class F, int H, class T, class Piece>
+void in_pieces(const Args<T>& a, std::int64_t items, std::int64_t chunks, Piece piece) {
+  clear(a.shares, a.threads);
+  const std::int64_t pieces = items * chunks, own_pieces = (pieces + a.threads - 1) / a.threads;
+#pragma omp parallel num_threads(a.threads)
+  {
+    const auto work = [&](int owner, std::int64_t i) {
+      const std::int64_t at = owner * own_pieces + i;
+      if (at < pieces) piece(at / chunks, at % chunks);
+    };
+    take_pieces(a.shares, a.threads, omp_get_thread_num(), own_pieces, work);
+    if (chunks > 1) {
+#pragma omp barrier
+#pragma omp for nowait
+      for (std::int64_t head = 0; head < a.batch * a.heads; ++head)
+        combine<F, T, H>(a.scratch + head * chunks * (H + 2), chunks, a.out + head * H);
+    }
+  }
 }
 
 template <class F, class T, int G, int H, Ask kAsk>
@@ -108,41 +149,34 @@ constexpr bool leaves_to_hardware(Reading reading) {
   return kFew && Heads::kByRow && sizeof(typename F::V) == 64 && reading == Reading::into_l2;
 }
 
-/// Chunks of the context as well, for threads to share (shares.hpp), with software prefetch.
+/// Chunks of the context as well, for threads to share, with software prefetch.
 template <class F, class T, template <class, class, int, int, Ask> class Heads = SimdGroup>
 void attend_split(const Args<T>& a) {
-  clear(a.shares, a.threads);
   with_tiles(a.heads / a.kv_heads, a.head_dim, [&]<int G, int H>() {
-    const std::int64_t chunks = (a.context + a.chunk_tokens - 1) / a.chunk_tokens,
-                       pieces = a.batch * a.kv_heads * chunks,
-                       own_pieces = (pieces + a.threads - 1) / a.threads;
-#pragma omp parallel num_threads(a.threads)
-    {
-      const auto work = [&](int owner, std::int64_t i) {
-        const std::int64_t piece = owner * own_pieces + i;
-        if (piece >= pieces) return;
-        const std::int64_t item = piece / chunks, chunk = piece % chunks;
-        using Asking = Heads<F, T, G, H, Ask::into_l2>;
-        constexpr bool kLeaves = leaves_to_hardware<F, T, G, Asking>(Reading::into_l2);
-        constexpr Ask kNone = kLeaves ? Ask::nothing : Ask::into_l1;
-        const bool leaves = leaves_to_hardware<F, T, G, Asking>(a.reading);
-        if (a.reading == Reading::in_order)
-          attend_piece<Heads<F, T, G, H, Ask::in_order>>(a, item, chunk, chunks);
-        else if (leaves && a.table == nullptr)
-          attend_piece<Heads<F, T, G, H, kNone>>(a, item, chunk, chunks);
-        else if (a.reading == Reading::into_l2)
-          attend_piece<Asking>(a, item, chunk, chunks);
-        else
-          attend_piece<Heads<F, T, G, H, Ask::into_l1>>(a, item, chunk, chunks);
-      };
-      take_pieces(a.shares, a.threads, omp_get_thread_num(), own_pieces, work);
-      if (chunks > 1) {
-#pragma omp barrier
-#pragma omp for nowait
-        for (std::int64_t head = 0; head < a.batch * a.heads; ++head)
-          combine<F, T, H>(a.scratch + head * chunks * (H + 2), chunks, a.out + head * H);
+    using InOrder = Heads<F, T, G, H, Ask::in_order>;
+    if constexpr (InOrder::kInTurns)
+      if (a.whole_pages) {
+        const std::int64_t pages = (a.chunk_tokens + a.page_tokens - 1) / a.page_tokens,
+                           chunks = (a.sequence_pages + pages - 1) / pages;
+        return in_pieces<F, H>(a, a.batch, chunks, [&](std::int64_t b, std::int64_t chunk) {
+          attend_pages_of_chunk<InOrder>(a, b, chunk, chunks, pages);
+        });
       }
-    }
+    const std::int64_t chunks = (a.context + a.chunk_tokens - 1) / a.chunk_tokens;
+    in_pieces<F, H>(a, a.batch * a.kv_heads, chunks, [&](std::int64_t item, std::int64_t chunk) {
+      using Asking = Heads<F, T, G, H, Ask::into_l2>;
+      constexpr bool kLeaves = leaves_to_hardware<F, T, G, Asking>(Reading::into_l2);
+      constexpr Ask kNone = kLeaves ? Ask::nothing : Ask::into_l1;
+      const bool leaves = leaves_to_hardware<F, T, G, Asking>(a.reading);
+      if (a.reading == Reading::in_order)
+        attend_piece<InOrder>(a, item, chunk, chunks);
+      else if (leaves && a.table == nullptr)
+        attend_piece<Heads<F, T, G, H, kNone>>(a, item, chunk, chunks);
+      else if (a.reading == Reading::into_l2)
+        attend_piece<Asking>(a, item, chunk, chunks);
+      else
+        attend_piece<Heads<F, T, G, H, Ask::into_l1>>(a, item, chunk, chunks);
+    });
   });
 }
 

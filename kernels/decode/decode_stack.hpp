@@ -81,7 +81,7 @@ class Stack {
     if (!gates_itself()) up = zeros<float>(b * 2 * s.d_ff);
     gated = zeros<bf16>(b * s.d_ff);
     logits = zeros<float>(b * s.vocabulary);
-    scratch_ = zeros<float>(attention::scratch_floats(attention_shape(), threads));
+    scratch_ = zeros<float>(attention::scratch_floats(attention_shape(), threads, false));
     shares_.resize(threads);
   }
 
@@ -311,7 +311,7 @@ class Stack {
                    .k_scale = cache.k_scale.data(),
                    .v_scale = cache.v_scale.data(),
                    .out = attended.data(),
-                   .chunk_tokens = attention::chunk_tokens(attention_shape(), threads_),
+                   .chunk_tokens = attention::chunk_tokens(attention_shape(), threads_, false),
                    .scratch = scratch_.data(),
                    .shares = shares_.data(),
                    .threads = threads_,

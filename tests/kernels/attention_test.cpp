@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "kernels/attention/attention_exp.hpp"
+#include "kernels/attention/attention_pages.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/registry.hpp"
 
@@ -48,7 +50,8 @@ TEST(AttentionCost, IntensityTendsToTheGroup) {
 TEST(AttentionSplit, GivesEachThreadSeveralPieces) {
   const auto chunk = [](std::int64_t batch, std::int64_t context, int threads) {
     return chunk_tokens(
-        {.batch = batch, .context = context, .heads = 32, .kv_heads = 8, .head_dim = 128}, threads);
+        {.batch = batch, .context = context, .heads = 32, .kv_heads = 8, .head_dim = 128}, threads,
+        false);
   };
   EXPECT_EQ(chunk(1, 8192, 4), 2048);   // 32 pieces wanted, 8 kv heads: 4 each
   EXPECT_EQ(chunk(8, 8192, 4), 8192);   // 64 pieces as it is
@@ -57,6 +60,70 @@ TEST(AttentionSplit, GivesEachThreadSeveralPieces) {
   EXPECT_EQ(chunk(1, 8192, 64), 512);   // 64 chunks would have 128, two pieces a thread 512
   EXPECT_EQ(chunk(1, 1024, 64), 256);   // never below 256
   EXPECT_EQ(chunk(1, 8193, 4), 2112);   // rounded up to 64
+}
+
+TEST(AttentionSplit, APieceOfWholePagesHasAllKvHeads) {
+  Shape paged{
+      .batch = 1, .context = 32768, .heads = 32, .kv_heads = 8, .head_dim = 128, .page = 16};
+  EXPECT_EQ(chunk_tokens(paged, 4, true), 1024);   // 32 pieces wanted
+  EXPECT_EQ(chunk_tokens(paged, 4, false), 8192);  // of 8 kv heads 4 each
+  EXPECT_EQ(scratch_floats(paged, 4, true), 32 * 32 * (128 + 2));
+
+  EXPECT_TRUE(takes_whole_pages(paged, 2, Reading::in_order));  // 2 x 16 x 128 x 2 = 8192 bytes
+  EXPECT_FALSE(takes_whole_pages(paged, 1, Reading::in_order));
+  EXPECT_FALSE(takes_whole_pages(paged, 2, Reading::streams));
+  paged.kv_heads = 1;
+  EXPECT_FALSE(takes_whole_pages(paged, 2, Reading::in_order));
+  paged.kv_heads = 8, paged.page = 0;
+  EXPECT_FALSE(takes_whole_pages(paged, 2, Reading::in_order));
+}
+
+/// Blocks that PageWalk makes of the tokens [begin, end) of the second of two sequences.
+template <int kBlock>
+void expect_every_token_once(std::int64_t page_tokens, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t kHeads = 3, kPages = 9;
+  std::vector<std::int32_t> table(2 * kPages);
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::int32_t>(i * 5 % 18);
+  const std::vector<float> pool(table.size() * kHeads * page_tokens * 8 + 64);
+  Args<float> a{};
+  a.kv_heads = kHeads, a.head_dim = 8, a.page_tokens = page_tokens, a.sequence_pages = kPages;
+  a.table = table.data(), a.k = a.v = pool.data();
+  PageWalk<float, kBlock> walk(a, 1, begin, end);
+  typename PageWalk<float, kBlock>::Block block;
+  std::map<std::int64_t, int> seen;  // rows
+  int moves = 0;                     // to another page than the one before, or the next head's
+  std::int64_t before = -1;
+  const auto rows = static_cast<std::int64_t>(table.size()) * kHeads * page_tokens;
+  for (walk.next(block); block.count > 0; walk.next(block)) {
+    ASSERT_LE(block.count, kBlock);
+    for (int i = 0; i < kBlock; ++i) ASSERT_TRUE(block.rows[i] >= 0 && block.rows[i] < rows);
+    for (int i = 0; i < block.count; ++i) {
+      ++seen[block.rows[i]];
+      EXPECT_EQ(block.rows[i] / page_tokens % kHeads, block.kv_head);
+      if (block.rows[i] != before + 1) ++moves;
+      before = block.rows[i];
+    }
+  }
+  for (int i = 0; i < kBlock; ++i) ASSERT_TRUE(block.rows[i] >= 0 && block.rows[i] < rows);
+  ASSERT_EQ(seen.size(), static_cast<std::size_t>(kHeads * (end - begin)));
+  for (std::int64_t t = begin; t < end; ++t)
+    for (std::int64_t h = 0; h < kHeads; ++h)
+      EXPECT_EQ(
+          seen[(table[kPages + t / page_tokens] * kHeads + h) * page_tokens + t % page_tokens], 1);
+  // In the order of memory, but for the last page's, of which a part may be behind the end.
+  const std::int64_t pages = (end - 1) / page_tokens - begin / page_tokens + 1;
+  EXPECT_LE(moves, pages + kHeads - 1);
+}
+
+TEST(AttentionPages, AreReadWithAllTheirHeadsInTheOrderOfMemory) {
+  expect_every_token_once<16>(16, 0, 144);
+  expect_every_token_once<16>(16, 32, 97);
+  expect_every_token_once<32>(16, 16, 143);  // a block is more than a page
+  expect_every_token_once<32>(16, 0, 1);
+  expect_every_token_once<8>(16, 48, 144);  // a page is two blocks
+  expect_every_token_once<16>(24, 24, 200);
+  expect_every_token_once<16>(5, 0, 45);
+  expect_every_token_once<64>(1, 2, 9);
 }
 
 /// One float as a vector: the exponential's arithmetic, on any machine.
@@ -130,7 +197,7 @@ struct Direct {
   }
 
   std::vector<float> run(void (*function)(const Args<T>&), int threads) {
-    std::vector<float> out(q.size(), NAN), scratch(scratch_floats(shape, threads), NAN);
+    std::vector<float> out(q.size(), NAN), scratch(scratch_floats(shape, threads, false), NAN);
     std::vector<Share> shares(threads);
     function({.batch = 1,
               .context = shape.context,
@@ -146,7 +213,7 @@ struct Direct {
               .k_scale = kScaled ? k_scale.data() : nullptr,
               .v_scale = kScaled ? v_scale.data() : nullptr,
               .out = out.data(),
-              .chunk_tokens = chunk_tokens(shape, threads),
+              .chunk_tokens = chunk_tokens(shape, threads, false),
               .scratch = scratch.data(),
               .shares = shares.data(),
               .threads = threads});
