@@ -244,9 +244,10 @@ class Group {
     /// four streams without). NOTES.md, "The third page after".
     Stream enter(std::int64_t page) const {
       if constexpr (kAsk == Ask::in_order) {
+        constexpr int kLines = sizeof(T) == 1 ? 8 : 2;
         const std::int64_t row = row_of(page + 3 < last_page_ ? page + 3 : last_page_);
-        prefetch<2 * kLine>(a_.k + row * H);
-        prefetch<2 * kLine>(a_.v + row * H);
+        prefetch<kLines * kLine>(a_.k + row * H);
+        prefetch<kLines * kLine>(a_.v + row * H);
         if constexpr (kScaled) {
           __builtin_prefetch(a_.k_scale + row);
           __builtin_prefetch(a_.v_scale + row);
