@@ -1,6 +1,13 @@
 #include "roofline/run/run_cost.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "roofline/base/dtype_names.hpp"
+#include "roofline/results/bench_name.hpp"
 
 namespace roofline {
 namespace {
@@ -10,20 +17,69 @@ namespace {
 constexpr double kProcess_s = 0.3;
 constexpr double kSampleCost = 1.7;
 
-// Data that come from main memory: made once a process, but by each decode step for itself, which
-// packs its weights, too, and reads all of them several times a sample. Seconds a byte, as two
-// cores with 480 MB of L3 take, whose host may have to find every page.
-constexpr double kMake_s = 1e-9, kPack_s = 2.5e-9, kRead_s = 0.1e-9;
+// Data that come from main memory are made once a process, by a virtual machine whose host may have
+// to find every page; a decode step makes, packs and checks its parameters for itself. Then calls
+// that no sample has: to verify, to warm up, to find how many a sample takes. With what cores and
+// memory are taken to do, before anything is known of them, the kernels of committed runs on five
+// kinds of machine took 0.45 to 2 times what is expected so.
+constexpr double kMake_s = 1.5e-9;    // a byte
+constexpr double kStep_s = 4e-9;      // a parameter
+constexpr double kCallsBefore = 8;    // of a benchmark, in a process
+constexpr double kMemory = 25e9;      // bytes/s
+constexpr double kLayer = 218e6;      // parameters of LLaMA-3-8B's
+constexpr double kVocabulary = 4096;  // parameters a word of its output head
 
-/// Of one process, with so many samples of each benchmark.
-double memory_s(const Unit& unit, double samples) {
-  double own = 0;
-  bool cold = false;
-  for (const std::string& name : unit.names) {
-    if (name.starts_with("decode/")) own += kPack_s + samples * kRead_s;
-    cold = cold || name.starts_with("stream/") || name.find("/temp:cold") != name.npos;
+/// FLOP/s of a core, by the type that is multiplied.
+double core_rate(std::string_view dtype) {
+  const double bytes = element_bytes(dtype);
+  return bytes > 4 ? 50e9 : bytes > 2 ? 100e9 : bytes > 1 ? 150e9 : 300e9;
+}
+
+/// A benchmark on a CPU, by its name.
+struct Work {
+  double flops = 0, bytes = 0;  ///< of one call; bytes of what is large: weights, a cache, vectors
+  double cold_bytes = 0;        ///< that its process makes, so that calls find them in main memory
+  double parameters = 0;        ///< that it makes for itself
+  double call_s = 0;
+};
+
+Work work_of(std::string_view name, double cold_bytes) {
+  const std::vector<std::string> parts = name_parts(name);
+  const auto key = [&](std::string_view wanted, double otherwise) {
+    for (const std::string& part : parts) {
+      if (part.size() > wanted.size() && part.starts_with(wanted) && part[wanted.size()] == ':')
+        return std::atof(part.c_str() + wanted.size() + 1);
+    }
+    return otherwise;
+  };
+  if (parts.size() < 3) return {};
+  const std::string_view op = parts[0], dtype = parts[2];
+  const std::size_t mixed = dtype.find('x');
+  const double element = element_bytes(mixed == dtype.npos ? dtype : dtype.substr(mixed + 1));
+  Work out;
+  if (op == "matmul") {
+    out.bytes = key("batch", 1) * key("N", 0) * key("K", 0) * element;
+    out.flops = 2 * key("batch", 1) * key("M", 0) * key("N", 0) * key("K", 0);
+    out.cold_bytes = std::max(kColdWeights, cold_bytes) + out.bytes;
+  } else if (op == "attention") {
+    const double rows = key("batch", 0) * key("context", 0) * key("head_dim", 0);
+    out.bytes = 2 * rows * key("kv_heads", 0) * element;
+    out.flops = 4 * rows * key("heads", 0);
+    out.cold_bytes = cold_bytes + out.bytes;
+  } else if (op == "dot") {
+    out.bytes = 2 * key("N", 0) * element;
+    out.cold_bytes = cold_bytes + out.bytes;
+  } else if (op == "decode") {
+    out.parameters = key("layers", 0) * kLayer + key("V", 0) * kVocabulary;
+    out.bytes = out.parameters * element;
+    out.flops = 2 * key("B", 0) * out.parameters;
+  } else if (op == "stream") {
+    out.cold_bytes = cold_bytes;
   }
-  return own + (cold ? kMake_s : 0);
+  if (op != "stream" && name.find("/temp:cold") == name.npos) out.cold_bytes = 0;
+  const double rate = core_rate(dtype.substr(0, mixed)) * key("threads", 1);
+  out.call_s = std::max(out.flops / rate, out.bytes / kMemory);
+  return out;
 }
 
 // On a GPU: the context; the first sample of a benchmark in a process (bind, verify, calibrate,
@@ -44,8 +100,14 @@ GpuCost gpu_cost(std::string_view name) {
 double expected_s(const Unit& unit, const Sampling& sampling) {
   const auto benchmarks = static_cast<double>(unit.names.size());
   if (!unit.gpu) {
-    const double samples = sampling.samples / sampling.rounds;
-    return sampling.rounds * (kProcess_s + sampling.cold_bytes * memory_s(unit, samples)) +
+    double made_s = 0, calls_s = 0, parameters = 0;
+    for (const std::string& name : unit.names) {
+      const Work work = work_of(name, sampling.cold_bytes);
+      made_s = std::max(made_s, work.cold_bytes * kMake_s);
+      parameters += work.parameters;
+      calls_s += (sampling.samples + sampling.rounds * kCallsBefore) * work.call_s;
+    }
+    return sampling.rounds * (kProcess_s + made_s + parameters * kStep_s) + calls_s +
            benchmarks * sampling.samples * sampling.sample_s * kSampleCost;
   }
   double sum = sampling.rounds * kGpuProcess_s;

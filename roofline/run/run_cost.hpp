@@ -7,6 +7,9 @@
 
 namespace roofline {
 
+/// Bytes that a cold product's copies of its weights take, or more.
+inline constexpr double kColdWeights = 1 << 30;
+
 /// How a unit is measured.
 struct Sampling {
   int rounds = 1;       ///< processes, one after the other

@@ -43,10 +43,9 @@ struct Effort {
 // is longer than they are is never quiet.
 constexpr Effort kQuick = {3, 3, 24, 4, 4, 0.002, 0.01};
 constexpr Effort kFull = {3, 3, 0, 120, 120, 0.0065, 0.0065};
-constexpr int kFurtherRounds = 2;         // of a group, at most
-constexpr int kAttempts = 2;              // at a ceiling in doubt, beyond the first
-constexpr double kColdWeights = 1 << 30;  // bytes that a cold product's copies take, or more
-constexpr double kTablesEvery_s = 10;     // what a killed run has measured can be looked at
+constexpr int kFurtherRounds = 2;      // of a group, at most
+constexpr int kAttempts = 2;           // at a ceiling in doubt, beyond the first
+constexpr double kTablesEvery_s = 10;  // what a killed run has measured can be looked at
 
 /// Four times the level that holds most, as the programs' cold sets are.
 double cold_bytes(const CeilingContext& context) {

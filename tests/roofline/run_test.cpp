@@ -218,8 +218,6 @@ TEST(RunCost, LoadsBeforeSamplesAreMostOfItOnAGpu) {
   EXPECT_NEAR(expected_s(unit, {.rounds = 1, .samples = 9}), 1 + 1.4 + 3.42, 1e-9);
 }
 
-// Hand-worked: 2 GB at 1 ns a byte for each process, but for each decode step 2.5 ns and 0.1 ns a
-// sample.
 TEST(Progress, ASlowStartMovesTheTimeLeftByLittle) {
   const auto at_start = [](double total, double done, double took) {
     return time_left(total, done, took, done, 0);
@@ -240,14 +238,36 @@ TEST(Progress, WhatRunsLongerThanExpectedDoesNotAddToTheTimeLeft) {
   EXPECT_DOUBLE_EQ(time_left(100, 50, 100, 60, 3), 72);  // at half the pace
 }
 
-TEST(RunCost, MakingDataBeyondALargeCacheIsMostOfItOnACpu) {
-  const Sampling sampling{.rounds = 3, .samples = 9, .sample_s = 0.01, .cold_bytes = 2e9};
-  Unit unit{.names = {"dot/a/f32/N:8/temp:warm/threads:1"}};
-  EXPECT_NEAR(expected_s(unit, sampling), 0.9 + 0.153, 1e-9);
-  unit.names = {"dot/a/f32/N:8/temp:cold/threads:1", "dot/b/f32/N:8/temp:cold/threads:1"};
-  EXPECT_NEAR(expected_s(unit, sampling), 3 * (0.3 + 2) + 0.306, 1e-9);
-  unit.names = {"decode/a/bf16/B:1/threads:1", "decode/b/bf16/B:1/threads:1"};
-  EXPECT_NEAR(expected_s(unit, sampling), 3 * (0.3 + 2 * (5 + 0.6)) + 0.306, 1e-9);
+// Hand-worked: 1.5 ns for each byte that a process makes; 17 calls, 8 of them before the samples,
+// by 25 GB/s or 100 GFLOP/s a core in f32, 150 in 16 bits; 4 ns a parameter of a step.
+TEST(RunCost, MakingDataAndLongCallsAreMostOfItOnACpu) {
+  Sampling sampling{.rounds = 1, .samples = 9, .sample_s = 0.01, .cold_bytes = 2e9};
+  const double own = 0.3 + 9 * 0.01 * 1.7;
+  const auto of = [&](std::vector<std::string> names) {
+    return expected_s({.names = std::move(names)}, sampling);
+  };
+  EXPECT_NEAR(of({"dot/a/f32/N:8/temp:warm/threads:1"}), own, 1e-6);
+  EXPECT_NEAR(of({"stream/a/f32/access:read/size:8/threads:1"}), own + 3, 1e-6);
+  EXPECT_NEAR(of({"dot/a/f32/N:8/temp:cold/threads:1", "dot/b/f32/N:8/temp:cold/threads:1"}),
+              own + 3 + 0.153, 1e-6);
+  // 2e9 and 64 MB of weights; 64 MB over 25 GB/s.
+  EXPECT_NEAR(of({"matmul/a/f32/M:1/N:4000/K:4000/temp:cold/threads:2"}),
+              own + 2.064e9 * 1.5e-9 + 17 * 64e6 / 25e9, 1e-6);
+  sampling.cold_bytes = 1e6;  // 1 GiB of weights all the same
+  EXPECT_NEAR(of({"matmul/a/bf16xs8/M:1/N:4000/K:4000/temp:cold/threads:2"}),
+              own + (1073741824 + 16e6) * 1.5e-9 + 17 * 16e6 / 25e9, 1e-6);
+  // 1.28e11 FLOP on two cores.
+  EXPECT_NEAR(of({"matmul/a/f32/M:4000/N:4000/K:4000/temp:warm/threads:2"}),
+              own + 17 * 1.28e11 / 200e9, 1e-6);
+  // 2 x 2 x 1000 x 8 x 128 x 2 bytes.
+  EXPECT_NEAR(of({"attention/a/bf16/batch:2/context:1000/heads:8/kv_heads:8/head_dim:128/temp:cold/"
+                  "threads:1"}),
+              own + (1e6 + 8.192e6) * 1.5e-9 + 17 * 8.192e6 / 25e9, 1e-6);
+  EXPECT_NEAR(of({"decode/a/bf16/B:1/T:64/layers:2/kv:s8/threads:2"}),
+              own + 436e6 * 4e-9 + 17 * 872e6 / 25e9, 1e-6);
+  EXPECT_NEAR(expected_s({.names = {"dot/a/f32/N:8/temp:cold/threads:1"}},
+                         {.rounds = 3, .samples = 9, .sample_s = 0.01, .cold_bytes = 2e9}),
+              3 * (0.3 + 3) + 9 * 0.01 * 1.7, 1e-6);
 }
 
 TEST(RunCost, SamplesFillTheBudget) {
