@@ -41,6 +41,7 @@ Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
     if (!wanted.verified || entry.kernel->library()) wanted.wrong = problem->verify();
     wanted.verified = true;
     wanted.problem = std::move(problem);
+    wanted.call_s = 0;
   };
   try {
     bind();

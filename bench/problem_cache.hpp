@@ -20,6 +20,7 @@ struct Bound {
   /// is bound again: Google Benchmark ends a program whose repetitions differ in length.
   std::int64_t batch = 0;
   std::int64_t next_call = 0;  ///< so that a cold run goes on rotating where it stopped
+  double call_s = 0;           ///< of a call, in the last sample since it was bound; 0: none yet
   OwnMemory own_memory = {};
 };
 

@@ -21,10 +21,10 @@ constexpr double kSampleCost = 1.7;
 // to find every page; a decode step makes, packs and checks its parameters for itself. Then calls
 // that no sample has: to verify, to warm up, to find how many a sample takes. With what cores and
 // memory are taken to do, before anything is known of them, the kernels of committed runs on five
-// kinds of machine took 0.45 to 2 times what is expected so.
+// kinds of machine took 0.5 to 2.1 times what is expected so.
 constexpr double kMake_s = 1.5e-9;    // a byte
 constexpr double kStep_s = 4e-9;      // a parameter
-constexpr double kCallsBefore = 8;    // of a benchmark, in a process
+constexpr double kCallsBefore = 4;    // of a benchmark, in a process
 constexpr double kMemory = 25e9;      // bytes/s
 constexpr double kLayer = 218e6;      // parameters of LLaMA-3-8B's
 constexpr double kVocabulary = 4096;  // parameters a word of its output head

@@ -238,7 +238,7 @@ TEST(Progress, WhatRunsLongerThanExpectedDoesNotAddToTheTimeLeft) {
   EXPECT_DOUBLE_EQ(time_left(100, 50, 100, 60, 3), 72);  // at half the pace
 }
 
-// Hand-worked: 1.5 ns for each byte that a process makes; 17 calls, 8 of them before the samples,
+// Hand-worked: 1.5 ns for each byte that a process makes; 13 calls, 4 of them before the samples,
 // by 25 GB/s or 100 GFLOP/s a core in f32, 150 in 16 bits; 4 ns a parameter of a step.
 TEST(RunCost, MakingDataAndLongCallsAreMostOfItOnACpu) {
   Sampling sampling{.rounds = 1, .samples = 9, .sample_s = 0.01, .cold_bytes = 2e9};
@@ -252,19 +252,19 @@ TEST(RunCost, MakingDataAndLongCallsAreMostOfItOnACpu) {
               own + 3 + 0.153, 1e-6);
   // 2e9 and 64 MB of weights; 64 MB over 25 GB/s.
   EXPECT_NEAR(of({"matmul/a/f32/M:1/N:4000/K:4000/temp:cold/threads:2"}),
-              own + 2.064e9 * 1.5e-9 + 17 * 64e6 / 25e9, 1e-6);
+              own + 2.064e9 * 1.5e-9 + 13 * 64e6 / 25e9, 1e-6);
   sampling.cold_bytes = 1e6;  // 1 GiB of weights all the same
   EXPECT_NEAR(of({"matmul/a/bf16xs8/M:1/N:4000/K:4000/temp:cold/threads:2"}),
-              own + (1073741824 + 16e6) * 1.5e-9 + 17 * 16e6 / 25e9, 1e-6);
+              own + (1073741824 + 16e6) * 1.5e-9 + 13 * 16e6 / 25e9, 1e-6);
   // 1.28e11 FLOP on two cores.
   EXPECT_NEAR(of({"matmul/a/f32/M:4000/N:4000/K:4000/temp:warm/threads:2"}),
-              own + 17 * 1.28e11 / 200e9, 1e-6);
+              own + 13 * 1.28e11 / 200e9, 1e-6);
   // 2 x 2 x 1000 x 8 x 128 x 2 bytes.
   EXPECT_NEAR(of({"attention/a/bf16/batch:2/context:1000/heads:8/kv_heads:8/head_dim:128/temp:cold/"
                   "threads:1"}),
-              own + (1e6 + 8.192e6) * 1.5e-9 + 17 * 8.192e6 / 25e9, 1e-6);
+              own + (1e6 + 8.192e6) * 1.5e-9 + 13 * 8.192e6 / 25e9, 1e-6);
   EXPECT_NEAR(of({"decode/a/bf16/B:1/T:64/layers:2/kv:s8/threads:2"}),
-              own + 436e6 * 4e-9 + 17 * 872e6 / 25e9, 1e-6);
+              own + 436e6 * 4e-9 + 13 * 872e6 / 25e9, 1e-6);
   EXPECT_NEAR(expected_s({.names = {"dot/a/f32/N:8/temp:cold/threads:1"}},
                          {.rounds = 3, .samples = 9, .sample_s = 0.01, .cold_bytes = 2e9}),
               3 * (0.3 + 3) + 9 * 0.01 * 1.7, 1e-6);
