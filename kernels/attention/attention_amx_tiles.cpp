@@ -143,8 +143,8 @@ class TileGroup : public Group<F, T, G, H, kAsk, Amx::kRowBytes / sizeof(T), Amx
     for (float& x : rescale_) x = 0;
   }
 
-  static constexpr bool kInTurns =
-      false;  // queries stay in tiles, and values are added a block late
+  /// Queries stay in tiles, and values are added a block late.
+  static constexpr bool kInTurns = false;
 
   void begin() {
     Amx::configure({{kRows, kSumsBytes},

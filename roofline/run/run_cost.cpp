@@ -35,11 +35,10 @@ double core_rate(std::string_view dtype) {
   return bytes > 4 ? 50e9 : bytes > 2 ? 100e9 : bytes > 1 ? 150e9 : 300e9;
 }
 
-/// A benchmark on a CPU, by its name.
+/// What a benchmark on a CPU takes, by its name.
 struct Work {
-  double flops = 0, bytes = 0;  ///< of one call; bytes of what is large: weights, a cache, vectors
-  double cold_bytes = 0;        ///< that its process makes, so that calls find them in main memory
-  double parameters = 0;        ///< that it makes for itself
+  double cold_bytes = 0;  ///< that its process makes, so that calls find them in main memory
+  double parameters = 0;  ///< that it makes for itself
   double call_s = 0;
 };
 
@@ -57,28 +56,29 @@ Work work_of(std::string_view name, double cold_bytes) {
   const std::size_t mixed = dtype.find('x');
   const double element = element_bytes(mixed == dtype.npos ? dtype : dtype.substr(mixed + 1));
   Work out;
+  double flops = 0, bytes = 0;  // of one call: weights, a cache or vectors
   if (op == "matmul") {
-    out.bytes = key("batch", 1) * key("N", 0) * key("K", 0) * element;
-    out.flops = 2 * key("batch", 1) * key("M", 0) * key("N", 0) * key("K", 0);
-    out.cold_bytes = std::max(kColdWeights, cold_bytes) + out.bytes;
+    bytes = key("batch", 1) * key("N", 0) * key("K", 0) * element;
+    flops = 2 * key("batch", 1) * key("M", 0) * key("N", 0) * key("K", 0);
+    out.cold_bytes = std::max(kColdWeights, cold_bytes) + bytes;
   } else if (op == "attention") {
     const double rows = key("batch", 0) * key("context", 0) * key("head_dim", 0);
-    out.bytes = 2 * rows * key("kv_heads", 0) * element;
-    out.flops = 4 * rows * key("heads", 0);
-    out.cold_bytes = cold_bytes + out.bytes;
+    bytes = 2 * rows * key("kv_heads", 0) * element;
+    flops = 4 * rows * key("heads", 0);
+    out.cold_bytes = cold_bytes + bytes;
   } else if (op == "dot") {
-    out.bytes = 2 * key("N", 0) * element;
-    out.cold_bytes = cold_bytes + out.bytes;
+    bytes = 2 * key("N", 0) * element;
+    out.cold_bytes = cold_bytes + bytes;
   } else if (op == "decode") {
     out.parameters = key("layers", 0) * kLayer + key("V", 0) * kVocabulary;
-    out.bytes = out.parameters * element;
-    out.flops = 2 * key("B", 0) * out.parameters;
+    bytes = out.parameters * element;
+    flops = 2 * key("B", 0) * out.parameters;
   } else if (op == "stream") {
     out.cold_bytes = cold_bytes;
   }
   if (op != "stream" && name.find("/temp:cold") == name.npos) out.cold_bytes = 0;
   const double rate = core_rate(dtype.substr(0, mixed)) * key("threads", 1);
-  out.call_s = std::max(out.flops / rate, out.bytes / kMemory);
+  out.call_s = std::max(flops / rate, bytes / kMemory);
   return out;
 }
 
