@@ -162,9 +162,6 @@ class TileGroup : public Group<F, T, G, H, kAsk, Amx::kRowBytes / sizeof(T), Amx
       _tile_loadd(5, queries_[3], kSumsBytes);
     }
   }
-  void take(const std::int64_t* rows, int count, const std::int64_t* next) {
-    this->take_with(*this, rows, count, next);
-  }
   void end() {
     add_values();
     Amx::leave();

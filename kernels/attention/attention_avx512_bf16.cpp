@@ -36,9 +36,6 @@ class PairsGroup : public LazyGroup<Pairs, F, T, G, H, kAsk> {
       }
   }
 
-  void take(const std::int64_t* rows, int count, const std::int64_t* next) {
-    this->take_with(*this, rows, count, next);
-  }
   void end() {
     this->leave_sums();
     put_in_order();

@@ -30,9 +30,6 @@ class FloatsGroup : public LazyGroup<Floats<F>, F, T, G, H, kAsk> {
     std::memcpy(query_, this->q_, sizeof query_);
   }
 
-  void take(const std::int64_t* rows, int count, const std::int64_t* next) {
-    this->take_with(*this, rows, count, next);
-  }
   void end() { this->leave_sums(); }
 
   template <class Steps>

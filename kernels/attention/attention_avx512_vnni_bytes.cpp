@@ -35,9 +35,6 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
     for (int i = 0; i < kLanes; ++i) highest_[i] = -INFINITY, totals_[i] = 0;
   }
 
-  void take(const std::int64_t* rows, int count, const std::int64_t* next) {
-    this->take_with(*this, rows, count, next);
-  }
   void end() {
     for (int g = 0; g < G; ++g)
       this->leave(g, highest_[Base::lane_of(g)], Base::sum_of_head(totals_, g));

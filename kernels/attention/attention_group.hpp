@@ -129,11 +129,8 @@ class Group {
 
   /// Before the first block.
   void begin() {}
-  /// Takes in a block of `count` tokens, up to kMostTokens, and asks for the kMostTokens of `next`:
-  /// rows of the pool.
-  void take(const std::int64_t* rows, int count, const std::int64_t* next) {
-    take_with(*this, rows, count, next);
-  }
+  /// Of tokens that the next steps ask for, kMostTokens of them.
+  void ask_for(const std::int64_t* next) { next_rows_ = next; }
   /// Behind the last block, before finish().
   void end() {}
 
@@ -157,14 +154,8 @@ class Group {
   }
 
  protected:
-  /// take() with the scores(), weights() and values() of a class derived from this one.
-  template <class Steps>
-  void take_with(Steps& steps, const std::int64_t* rows, int count, const std::int64_t* next) {
-    next_rows_ = next;
-    steps.scores(rows, count);
-    steps.weights(rows, count, steps);
-    steps.values(rows, count);
-  }
+  template <class Heads>
+  friend void take(Heads& heads, const std::int64_t* rows, int count, const std::int64_t* next);
 
   /// The largest magnitude in head g's query.
   float largest_in_query(int g) const {
@@ -508,6 +499,16 @@ class Group {
   alignas(64) float max_[kLanes], sum_[kLanes], rescale_[kLanes];
 };
 
+/// Has a Group, by its own scores(), weights() and values(), take in a block of `count` tokens, up
+/// to kMostTokens, and ask for the kMostTokens of `next`: rows of the pool.
+template <class Heads>
+void take(Heads& heads, const std::int64_t* rows, int count, const std::int64_t* next) {
+  heads.ask_for(next);
+  heads.scores(rows, count);
+  heads.weights(rows, count, heads);
+  heads.values(rows, count);
+}
+
 /// Has a Group take in the tokens [begin, end) of a sequence's kv head.
 template <class Heads, class T>
 void attend(Heads& heads, const Args<T>& a, std::int64_t b, std::int64_t kv_head,
@@ -523,7 +524,7 @@ void attend(Heads& heads, const Args<T>& a, std::int64_t b, std::int64_t kv_head
     // Behind the last tokens those of the piece that follows, which is mostly taken next.
     for (int i = next; i < kBlock; ++i)
       rows[now ^ 1][i] = a.table == nullptr ? first[i] + end - begin : rows[now][0];
-    heads.take(rows[now], count, rows[now ^ 1]);
+    take(heads, rows[now], count, rows[now ^ 1]);
     count = next;
   }
   heads.end();

@@ -45,10 +45,6 @@ class IntegerGroup : public Group<F, T, G, H, kAsk> {
     for (int g = 0; g < G; ++g) round_query(g);
   }
 
-  void take(const std::int64_t* rows, int count, const std::int64_t* next) {
-    this->take_with(*this, rows, count, next);
-  }
-
   void scores(const std::int64_t* rows, int count) {
     for (int t = 0; t < count; t += kTokens) {
       const std::int8_t* k[kTokens];

@@ -84,7 +84,7 @@ void attend_pages(const Args<T>& a, std::int64_t b, std::int64_t begin, std::int
   walk.next(blocks[0]);
   for (int now = 0; blocks[now].count > 0; now ^= 1) {
     walk.next(blocks[now ^ 1]);
-    groups[blocks[now].kv_head].take(blocks[now].rows, blocks[now].count, blocks[now ^ 1].rows);
+    take(groups[blocks[now].kv_head], blocks[now].rows, blocks[now].count, blocks[now ^ 1].rows);
   }
   for (std::int64_t i = 0; i < a.kv_heads; ++i) {
     groups[i].end();
