@@ -13,10 +13,6 @@ namespace {
 
 bool latency(const Ceiling& c) { return c.resource == "latency"; }
 
-double share_of(const Ceiling& c, double measured, double reference) {
-  return latency(c) ? reference / measured : measured / reference;
-}
-
 /// Whether loads of another width read the same level faster: theory is that of the widest.
 bool read_faster_by_another(const Box& box, const Ceiling& c) {
   return std::any_of(box.ceilings.begin(), box.ceilings.end(), [&](const Ceiling& other) {
@@ -55,11 +51,7 @@ void set_advertised(const Box& box, Resource& resource) {
 void set_typical(const std::vector<Box>& others, Resource& resource) {
   std::vector<double> values;
   for (const Box& other : others) {
-    const auto same = [&](const Ceiling& c) {
-      const Ceiling& own = resource.measured;
-      return c.device == own.device && c.id() == own.id() && c.dtype == own.dtype &&
-             c.condition == own.condition;
-    };
+    const auto same = [&](const Ceiling& c) { return same_resource(c, resource.measured); };
     const auto found = std::find_if(other.ceilings.begin(), other.ceilings.end(), same);
     if (found != other.ceilings.end()) values.push_back(found->measured);
   }
@@ -132,6 +124,15 @@ void set_verdict(const Box& box, Resource& resource) {
 }
 
 }  // namespace
+
+bool same_resource(const Ceiling& a, const Ceiling& b) {
+  return a.device == b.device && a.id() == b.id() && a.dtype == b.dtype &&
+         a.condition == b.condition;
+}
+
+double share_of(const Ceiling& c, double measured, double reference) {
+  return latency(c) ? reference / measured : measured / reference;
+}
 
 std::string Resource::key() const {
   const Ceiling& c = measured;

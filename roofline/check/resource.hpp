@@ -35,6 +35,12 @@ struct Resource {
   std::string name() const;
 };
 
+/// Whether two boxes' rows are of one resource, measured the same way.
+bool same_resource(const Ceiling& a, const Ceiling& b);
+
+/// measured / reference, of a latency the inverse: better is larger.
+double share_of(const Ceiling& c, double measured, double reference);
+
 /// Every precision's peak, the reads of every memory level, latencies and links; peaks and
 /// bandwidths on all cores, latencies on one. `others` are boxes of the same machine.
 std::vector<Resource> judge(const Box& box, const std::vector<Box>& others);

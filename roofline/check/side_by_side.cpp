@@ -16,15 +16,10 @@ namespace {
 
 using nlohmann::json;
 
-bool same(const Ceiling& a, const Ceiling& b) {
-  return a.device == b.device && a.id() == b.id() && a.dtype == b.dtype &&
-         a.condition == b.condition;
-}
-
 const Resource* find(const Report& report, const Ceiling& wanted) {
-  const auto found =
-      std::find_if(report.resources.begin(), report.resources.end(),
-                   [&](const Resource& resource) { return same(resource.measured, wanted); });
+  const auto found = std::find_if(
+      report.resources.begin(), report.resources.end(),
+      [&](const Resource& resource) { return same_resource(resource.measured, wanted); });
   return found == report.resources.end() ? nullptr : &*found;
 }
 
@@ -37,8 +32,7 @@ Comparison compared(const std::vector<Report>& reports, const Resource& resource
     if (own) known.push_back(own->measured.measured);
   }
   out.median = median(std::move(known));
-  const bool latency = resource.measured.resource == "latency";
-  for (double& share : out.shares) share = latency ? out.median / share : share / out.median;
+  for (double& share : out.shares) share = share_of(resource.measured, share, out.median);
   return out;
 }
 
@@ -120,7 +114,7 @@ SideBySide side_by_side(const std::vector<Report>& reports) {
   for (const Report& report : reports) {
     for (const Resource& resource : report.resources) {
       const bool has = std::any_of(out.rows.begin(), out.rows.end(), [&](const Comparison& row) {
-        return same(row.resource.measured, resource.measured);
+        return same_resource(row.resource.measured, resource.measured);
       });
       if (!has) out.rows.push_back(compared(reports, resource));
     }
