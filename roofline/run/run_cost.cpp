@@ -43,16 +43,14 @@ struct Work {
 };
 
 Work work_of(std::string_view name, double cold_bytes) {
-  const std::vector<std::string> parts = name_parts(name);
+  Benchmark row;
+  row.name = name;
+  if (read_name(row)) return {};
   const auto key = [&](std::string_view wanted, double otherwise) {
-    for (const std::string& part : parts) {
-      if (part.size() > wanted.size() && part.starts_with(wanted) && part[wanted.size()] == ':')
-        return std::atof(part.c_str() + wanted.size() + 1);
-    }
-    return otherwise;
+    const std::string value = row.key(wanted);
+    return value.empty() ? otherwise : std::atof(value.c_str());
   };
-  if (parts.size() < 3) return {};
-  const std::string_view op = parts[0], dtype = parts[2];
+  const std::string_view op = row.kernel, dtype = row.dtype;
   const std::size_t mixed = dtype.find('x');
   const double element = element_bytes(mixed == dtype.npos ? dtype : dtype.substr(mixed + 1));
   Work out;

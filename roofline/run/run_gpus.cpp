@@ -10,7 +10,6 @@
 #include <set>
 #include <sstream>
 #include <string_view>
-#include <utility>
 
 #include "roofline/base/at_once.hpp"
 #include "roofline/base/error.hpp"
