@@ -58,16 +58,16 @@ template <class E, class B>
   }
 }
 
-/// Floating point. X is widened to the sums' type as it is packed; Y stays as narrow as it is, in
-/// panels too, and is widened in registers: two cheap operations for 16 bf16 beside 12 FMA.
-/// NOTES.md, "Tiles and widening of the engines".
-template <class F, class XT, class YT, int Rows, int Vectors>
+/// Floating point. X is widened to the sums' type as it is packed. Y is as narrow as it is in
+/// panels too, unless these are of another type YpT, and widened in registers: two cheap operations
+/// for 16 bf16 beside 12 FMA. NOTES.md, "Tiles and widening of the engines".
+template <class F, class XT, class YT, int Rows, int Vectors, class YpT = YT>
 struct FloatEngine {
   using X = XT;
   using Y = YT;
   using Z = typename F::T;
   using Xp = typename F::T;
-  using Yp = YT;
+  using Yp = YpT;
   using V = typename F::V;
   using W = typename F::V;
   static constexpr int kRows = Rows, kVectors = Vectors, kLanes = F::kWidth, kGroup = 1;
@@ -79,7 +79,7 @@ struct FloatEngine {
     if constexpr (std::is_same_v<Yp, bf16>)
       F::load_even_odd(y, w[0], w[1]);
     else
-      load_rows(y, 0, w);
+      load_vectors(y, w);
   }
   static V add(V a, V b) { return F::add(a, b); }
   static V load_sums(const Z* z) { return F::load(z); }
@@ -95,23 +95,24 @@ struct FloatEngine {
   static void pack_x(const X* x, Xp* out) {
     for (int i = 0; i < kChunk; i += kLanes) F::store(out + i, F::load(x + i));
   }
-  static void load_rows(const Y* y, std::int64_t, W (&w)[Vectors]) {
-#pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) w[v] = F::load(y + v * kLanes);
-  }
+  static void load_rows(const Y* y, std::int64_t, W (&w)[Vectors]) { load_vectors(y, w); }
   static void pack_y(const Y* y, std::int64_t, Yp* out) {
-    if constexpr (std::is_same_v<Y, bf16>) {
-      // In the order in which load_even_odd finds the left half in the even places. As whole words,
-      // so that the compiler sees vectors in it.
+    if constexpr (!std::is_same_v<Yp, Y>) {
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) F::store(out + v * kLanes, F::load(y + v * kLanes));
+    } else if constexpr (std::is_same_v<Y, bf16>) {
       static_assert(Vectors == 2);
-      std::uint16_t from[2 * kLanes];
-      std::uint32_t pairs[kLanes];
-      __builtin_memcpy(from, y, sizeof from);
-      for (int i = 0; i < kLanes; ++i) pairs[i] = from[i] | std::uint32_t{from[kLanes + i]} << 16;
-      __builtin_memcpy(out, pairs, sizeof pairs);
+      F::store_even_odd(y, out);
     } else {
       __builtin_memcpy(out, y, sizeof(Y) * Vectors * kLanes);
     }
+  }
+
+ private:
+  template <class T>
+  static void load_vectors(const T* y, W (&w)[Vectors]) {
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) w[v] = F::load(y + v * kLanes);
   }
 };
 

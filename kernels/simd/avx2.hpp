@@ -105,6 +105,15 @@ struct Avx2 {
     static void load_even_odd(const bf16* p, V& even, V& odd) {
       even_odd(load_pairs(p), even, odd);
     }
+    /// 16 values at `p`, the first half to the even places of `out` and the second to the odd ones:
+    /// what load_even_odd() takes apart again.
+    static void store_even_odd(const bf16* p, bf16* out) {
+      const auto words = [](const bf16* half) {
+        return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(half)));
+      };
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
+                          _mm256_or_si256(words(p), _mm256_slli_epi32(words(p + kWidth), 16)));
+    }
     static V load_pairs(const bf16* p) {
       return _mm256_castsi256_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
     }

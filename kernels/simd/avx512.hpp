@@ -126,6 +126,14 @@ struct Avx512 {
     static void load_even_odd(const bf16* p, V& even, V& odd) {
       even_odd(load_pairs(p), even, odd);
     }
+    /// 32 values at `p`, the first half to the even places of `out` and the second to the odd ones:
+    /// what load_even_odd() takes apart again.
+    static void store_even_odd(const bf16* p, bf16* out) {
+      const auto words = [](const bf16* half) {
+        return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(half)));
+      };
+      _mm512_storeu_si512(out, _mm512_or_si512(words(p), _mm512_slli_epi32(words(p + kWidth), 16)));
+    }
     static V load_pairs(const bf16* p) { return _mm512_castsi512_ps(_mm512_loadu_si512(p)); }
     static void even_odd(V pairs, V& even, V& odd) {
       const __m512i w = _mm512_castps_si512(pairs);

@@ -84,6 +84,13 @@ struct Neon {
     static void load_even_odd(const bf16* p, V& even, V& odd) {
       even_odd(load_pairs(p), even, odd);
     }
+    /// 8 values at `p`, the first half to the even places of `out` and the second to the odd ones:
+    /// what load_even_odd() takes apart again.
+    static void store_even_odd(const bf16* p, bf16* out) {
+      const uint16x4x2_t halves = {vld1_u16(reinterpret_cast<const std::uint16_t*>(p)),
+                                   vld1_u16(reinterpret_cast<const std::uint16_t*>(p + kWidth))};
+      vst2_u16(reinterpret_cast<std::uint16_t*>(out), halves);
+    }
     static V load_pairs(const bf16* p) {
       return vreinterpretq_f32_u16(vld1q_u16(reinterpret_cast<const std::uint16_t*>(p)));
     }

@@ -126,6 +126,13 @@ TEST(Avx512Semantics, WideningLoadsKeepOrderAndSign) {
     EXPECT_EQ(lane<float>(even, i), 2 * i - 8);
     EXPECT_EQ(lane<float>(odd, i), 2 * i - 7);
   }
+  bf16 between[32];
+  Avx512::F32::store_even_odd(b, between);
+  Avx512::F32::load_even_odd(between, even, odd);
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(lane<float>(even, i), i - 8);
+    EXPECT_EQ(lane<float>(odd, i), i + 8);
+  }
 }
 
 TEST(Avx512Semantics, AlignrShiftsTwoVectorsRight) {
