@@ -11,8 +11,8 @@ namespace {
 template <class F, class X, class Y>
 using FloatAvx512 = FloatEngine<F, X, Y, 14, 2>;
 /// Low and wide: 10 loads for 24 multiply-adds, in place of 16 for 28.
-template <class F>
-using WideAvx512 = FloatEngine<F, typename F::T, typename F::T, 6, 4>;
+template <class F, class T>
+using WideAvx512 = FloatEngine<F, T, T, 6, 4, typename F::T>;
 
 /// Two rows of 32 bytes as 2 x 16 columns of byte pairs, in the order of the columns.
 inline void interleave(const std::int8_t* a, const std::int8_t* b, __m256i& left, __m256i& right) {

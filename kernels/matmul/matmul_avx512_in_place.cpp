@@ -9,8 +9,8 @@
 namespace kernels::matmul {
 
 extern const Kernel avx512_in_place = {.exec_unit = Avx512::kUnit,
-                                       .f64 = InPlace<WideAvx512<Avx512::F64>>::routine(),
-                                       .f32 = InPlace<WideAvx512<Avx512::F32>>::routine(),
+                                       .f64 = InPlace<WideAvx512<Avx512::F64, double>>::routine(),
+                                       .f32 = InPlace<WideAvx512<Avx512::F32, float>>::routine(),
                                        .offers = in_place_offers};
 
 }  // namespace kernels::matmul
