@@ -33,21 +33,23 @@ template <bool kUnsigned>
 /// from which the sums start. (The offset on the side of X costs a sum of every column of Y, which
 /// is the larger one where packing counts.) Sums may wrap on the way: they are exact modulo 2^32,
 /// and the result fits.
-template <class XT>
+template <class XT, int Rows = 14, int Vectors = 2>
 struct Int8Vnni : Int32SumsAvx512 {
+  static_assert(Vectors == 2 || Vectors == 4, "half of a line of a row, or all");
   using X = XT;
   using Y = std::int8_t;
   using Xp = XT;
   using Yp = std::int8_t;
   static constexpr bool kSigned = std::is_signed_v<XT>;
+  static constexpr int kRows = Rows, kVectors = Vectors;
   static constexpr int kGroup = 4, kChunk = 64, kHeader = kSigned ? 64 : 0;
 
   static V first(const Xp* header, int row) {
     return kSigned ? broadcast_lane(header + row * 4) : zero();
   }
-  static void load_y(const Yp* y, W (&w)[2]) {
-    w[0] = _mm512_loadu_si512(y);
-    w[1] = _mm512_loadu_si512(y + 64);
+  static void load_y(const Yp* y, W (&w)[Vectors]) {
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) w[v] = _mm512_loadu_si512(y + v * 64);
   }
   static V broadcast(const Xp* x) { return broadcast_lane(x); }
   static V step(V acc, W y, V x) {
@@ -71,11 +73,14 @@ struct Int8Vnni : Int32SumsAvx512 {
   }
   static void pack_y(const Y* y, std::int64_t ldy, Yp* out) {
     __m512i w[4];
-    for (int i = 0; i < 4; ++i) w[i] = _mm512_castsi256_si512(half(y + i * ldy));
+    for (int i = 0; i < 4; ++i) {
+      const Y* const row = y + i * ldy;
+      w[i] = Vectors == 4 ? _mm512_loadu_si512(row) : _mm512_castsi256_si512(half(row));
+    }
     weave<kSigned>(w);
-    for (int v = 0; v < 2; ++v) _mm512_storeu_si512(out + v * 64, w[v]);
+    for (int v = 0; v < Vectors; ++v) _mm512_storeu_si512(out + v * 64, w[v]);
   }
-  static void pack_two(const Y* y, std::int64_t ldy, Yp* left, Yp* right) {
+  static void pack_two(const Y* y, std::int64_t ldy, Yp* left, Yp* right) requires(Vectors == 2) {
     __m512i w[4];
     for (int i = 0; i < 4; ++i) w[i] = _mm512_loadu_si512(y + i * ldy);
     weave<kSigned>(w);
