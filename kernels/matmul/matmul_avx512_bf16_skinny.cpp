@@ -11,8 +11,8 @@ namespace kernels::matmul {
 
 extern const Kernel avx512_bf16_skinny = {
     .exec_unit = Avx512Bf16::kUnit,
-    .bf16_f32 = SkinnyByRows<Bf16Rows<bf16>, 6>::routine(),
-    .bf16_s8 = SkinnyByRows<Bf16Rows<std::int8_t>, 6>::routine(),
+    .bf16_f32 = SkinnyByRows<Bf16Rows<bf16>, 6, 4, Reading::in_order>::routine(),
+    .bf16_s8 = SkinnyByRows<Bf16Rows<std::int8_t>, 6, 4, Reading::in_order>::routine(),
     .bf16_roof = "bf16",
     .bf16_s8_roof = "bf16",
     .max_m = 128};

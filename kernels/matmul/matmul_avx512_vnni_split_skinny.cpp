@@ -16,11 +16,12 @@ namespace {
 struct Int8SplitRows : Int8VnniRows<std::int8_t> {
   using X = bf16;
   using Z = float;
-  static constexpr int kParts = 2, kSplit = 32;
+  static constexpr int kParts = 2, kSplit = 96;
 
   static float unit_of(const X* x, std::int64_t n) { return matmul::unit_of(x, n); }
   static void split_x(const X* x, float unit, Xp (&parts)[kParts][kSplit]) {
-    split(in_units(x, 1 / unit), parts[0], parts[1]);
+    for (int i = 0; i < kSplit; i += 32)
+      split(in_units(x + i, 1 / unit), parts[0] + i, parts[1] + i);
   }
   static float joined(std::int32_t high, std::int32_t low) {
     return 256.0f * static_cast<float>(high) + static_cast<float>(low);
@@ -29,11 +30,12 @@ struct Int8SplitRows : Int8VnniRows<std::int8_t> {
 
 }  // namespace
 
-extern const Kernel avx512_vnni_split_skinny = {.exec_unit = Avx512Vnni::kUnit,
-                                                .bf16_s8 = Skinny<Int8SplitRows>::routine(),
-                                                .bf16_s8_roof = "bf16xs8",
-                                                .bf16_s8_rounding = kUnitRounding,
-                                                .max_m = 128,
-                                                .max_k = kMaxKS8};
+extern const Kernel avx512_vnni_split_skinny = {
+    .exec_unit = Avx512Vnni::kUnit,
+    .bf16_s8 = SkinnyByRows<Int8SplitRows, 6, 1, Reading::streams>::routine(),
+    .bf16_s8_roof = "bf16xs8",
+    .bf16_s8_rounding = kUnitRounding,
+    .max_m = 128,
+    .max_k = kMaxKS8};
 
 }  // namespace kernels::matmul

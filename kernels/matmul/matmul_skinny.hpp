@@ -413,16 +413,17 @@ struct Skinny {
   }
 };
 
-/// From kMany rows on, where memory is read in order: visits of `Depth` groups and four rows of
-/// sums at a time, which are loaded and stored less often. Zen 5, cold, bf16, 6 groups in place of
-/// 4, one core: 1.05 to 1.1 times as fast. NOTES.md, "More rows of sums at a time".
-template <class E, int Depth>
+/// From kMany rows on, where memory is read as kReading says: visits of `Depth` groups and
+/// `Together` rows of sums at a time, which are loaded and stored less often. Zen 5, cold, bf16, 6
+/// groups in place of 4 and four rows, one core: 1.05 to 1.1 times as fast. NOTES.md, "More rows of
+/// sums at a time".
+template <class E, int Depth, int Together, Reading kReading>
 struct SkinnyByRows {
   using Few = Skinny<E>;
-  using Many = Skinny<E, Depth, 4>;
+  using Many = Skinny<E, Depth, Together>;
   static constexpr std::int64_t kMany = 8;
   static bool many(const Plan& plan) {
-    return plan.shape.m >= kMany && reading_of(plan.caches) == Reading::in_order;
+    return plan.shape.m >= kMany && reading_of(plan.caches) == kReading;
   }
   static void run(const Plan& plan, const typename E::X* x, const typename E::Y* y,
                   const float* scales, typename E::Z* z) {

@@ -132,18 +132,22 @@ struct SkinnyLayout {
 
  private:
   /// With pauses where little is to be done with a line: fp32 has 55 to 61 GB/s so where a strip's
-  /// dozen at once leave 41 to 51 in some runs (Xeon with AMX). Twice where requests that find no
-  /// room are dropped. NOTES.md, "Ways of asking".
+  /// dozen at once leave 41 to 51 in some runs (Xeon with AMX). Bytes of many rows in order: those
+  /// of a visit, some KB apart, share a set of L1. Twice where requests that find no room are
+  /// dropped. NOTES.md, "Ways of asking".
   Asking way(bool long_row) const {
     const bool one_set = s.n % kOneSet == 0 && sizeof(Y) == 1 && reading == Reading::into_l2;
     if (kInFours && reading == Reading::in_order && rows == 1) return Asking::kInFours;
     if (kRowByRow && (reading == Reading::in_order || one_set) && rows == 1)
       return long_row ? Asking::kRowsByRow : Asking::kRowByRow;
     if (reading == Reading::in_order) return rows <= 4 ? Asking::kTwice : Asking::kAhead;
-    if (reading == Reading::streams)
+    constexpr bool kWhole = sizeof(typename E::V) == 64;
+    if (reading == Reading::streams) {
+      if (sizeof(Y) == 1 && kWhole && rows >= 16) return Asking::kInOrder;
       return sizeof(Y) >= 4 && s.m <= 2 ? Asking::kPaced : Asking::kAhead;
+    }
     const std::int64_t enough = sizeof(Y) == 1 ? 2 : 4 * std::int64_t{sizeof(Y)};
-    return sizeof(typename E::V) == 64 && rows >= enough ? Asking::kInOrder : Asking::kAhead;
+    return kWhole && rows >= enough ? Asking::kInOrder : Asking::kAhead;
   }
 };
 
