@@ -172,7 +172,7 @@ class Group {
     if (kAsk == Ask::in_order) return 1;
     if (a.table != nullptr) return kMostStreams;
     const bool into_l2 = a.reading == Reading::into_l2;
-    if (into_l2 && kRun > 1) return 1;
+    if ((into_l2 || kAsk == Ask::into_l2) && kRun > 1) return 1;
     const bool followed = into_l2 && G == 2 && std::is_same_v<T, bf16>;
     const bool two = kAsk == Ask::into_l2 || a.reading == Reading::in_order || followed;
     return two ? lesser(2, kMostStreams) : kMostStreams;

@@ -139,12 +139,12 @@ template <class F, class T, int G, int H, Ask kAsk>
 using SimdGroup = Group<F, T, G, H, kAsk>;
 
 /// Whether lines that lie in order are left to the hardware, in whose way requests get where an
-/// element is used by few heads (bf16 of one head, one core of Zen 3: 10.8 against 20.2 GB/s), but
-/// not where Zen 5 is asked in order: NOTES.md, "Lines left to the hardware".
+/// element is used by few heads and L1 is small (bf16 of one head, one core of Zen 3: 10.8 against
+/// 20.2 GB/s): NOTES.md, "Lines left to the hardware".
 template <class F, class T, int G, class Heads>
 constexpr bool leaves_to_hardware(Reading reading) {
   constexpr bool kBf16 = std::is_same_v<T, bf16>;
-  if (kBf16 && G == 1) return reading != Reading::in_order;
+  if (kBf16 && G == 1) return reading == Reading::into_l2;
   constexpr bool kFew = kBf16 ? G == 2 : G == 1 && std::is_same_v<T, float>;
   return kFew && Heads::kByRow && sizeof(typename F::V) == 64 && reading == Reading::into_l2;
 }
@@ -167,12 +167,13 @@ void attend_split(const Args<T>& a) {
       using Asking = Heads<F, T, G, H, Ask::into_l2>;
       constexpr bool kLeaves = leaves_to_hardware<F, T, G, Asking>(Reading::into_l2);
       constexpr Ask kNone = kLeaves ? Ask::nothing : Ask::into_l1;
+      constexpr bool kFoursInto = !Asking::kByRow && std::is_same_v<T, float>;
       const bool leaves = leaves_to_hardware<F, T, G, Asking>(a.reading);
       if (a.reading == Reading::in_order)
         attend_piece<InOrder>(a, item, chunk, chunks);
       else if (leaves && a.table == nullptr)
         attend_piece<Heads<F, T, G, H, kNone>>(a, item, chunk, chunks);
-      else if (a.reading == Reading::into_l2)
+      else if (a.reading == Reading::into_l2 || kFoursInto)
         attend_piece<Asking>(a, item, chunk, chunks);
       else
         attend_piece<Heads<F, T, G, H, Ask::into_l1>>(a, item, chunk, chunks);
