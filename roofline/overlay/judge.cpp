@@ -79,6 +79,7 @@ class Judge {
     const Rate near = beside.compute(compute_);
     peak_beside_ = !std::isnan(near.value);
     peak_ = held_by(near, compute_, done_.flops);
+    if (compute_ && !peak_beside_) peak_.uncertainty *= clock_above(*compute_);
     t_math_ = done_.flops == 0 ? 0 : compute_ ? done_.flops / peak_.value : kUnknownNumber;
   }
 
@@ -164,7 +165,9 @@ class Judge {
     }
     // The ceiling's own time, which is another one where its roof was measured beside.
     const double t_ceiling = (by_level ? bytes : done_.flops) / limit.value();
-    if (beyond(t_ceiling, rate_of(&limit))) point.times_its_ceiling = t_ceiling / common_.time_s;
+    Rate ceiling = rate_of(&limit);
+    if (!by_level) ceiling.uncertainty *= clock_above(limit);
+    if (beyond(t_ceiling, ceiling)) point.times_its_ceiling = t_ceiling / common_.time_s;
     const bool above = by_level ? beyond(time.seconds, time.rate) : beyond(t_math_, peak_);
     point.verdict = above                        ? "above-roof"
                     : impossible_                ? "impossible"
@@ -174,6 +177,13 @@ class Judge {
                     : samples_disagree()         ? "samples-disagree"
                                                  : "ok";
     return point;
+  }
+
+  /// How many times the clock of a peak's probe the row had, if more: so much higher the peak may
+  /// have been beside it.
+  double clock_above(const Ceiling& peak) const {
+    const bool known = row_.clock_hz > 0 && peak.clock_hz > 0;
+    return known ? std::max(1.0, row_.clock_hz / peak.clock_hz) : 1;
   }
 
   /// Wide arithmetic lowers the clock: a read probe without any keeps another one than the kernel.

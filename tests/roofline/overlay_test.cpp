@@ -198,6 +198,22 @@ TEST(Overlay, TheIntervalsOfPointAndCeilingCount) {
   EXPECT_EQ(overlay(rows, limits)[0].verdict, "above-roof");
 }
 
+TEST(Overlay, AHigherClockThanThatOfItsPeakExcusesAsMuch) {
+  auto limits = ceilings();
+  limits[0].clock_hz = 3e9;
+  std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}}, 9.3e-3)};
+  rows[0].clock_hz = 3e9;
+  const Point same_clock = overlay(rows, limits).at(0);
+  EXPECT_EQ(same_clock.verdict, "above-roof");
+  EXPECT_NEAR(same_clock.times_its_ceiling, 1.075, 1e-3);
+  rows[0].clock_hz = 3.24e9;
+  const Point higher = overlay(rows, limits).at(0);
+  EXPECT_EQ(higher.verdict, "at-roof");
+  EXPECT_EQ(higher.times_its_ceiling, 0) << "nor is its ceiling in doubt";
+  rows[0].level_bytes = {{"L2", 1.01e9}};
+  EXPECT_EQ(overlay(rows, limits).at(0).verdict, "above-roof") << "memory has another clock";
+}
+
 TEST(Overlay, AClockThatMovedIsNamed) {
   auto limits = ceilings();
   limits[0].clock_hz = 3e9;
