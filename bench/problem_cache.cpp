@@ -24,6 +24,7 @@ Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
   else
     bound_.splice(bound_.begin(), bound_, at);
   Bound& wanted = bound_.front();
+  for (const Bound& b : bound_) wanted.next_call = std::max(wanted.next_call, b.next_call);
   if (wanted.problem != nullptr) return wanted;
 
   double held = 0;

@@ -19,8 +19,10 @@ struct Bound {
   /// Calls between two looks at the clock, 0 until that is known. Stays as it is when the problem
   /// is bound again: Google Benchmark ends a program whose repetitions differ in length.
   std::int64_t batch = 0;
-  std::int64_t next_call = 0;  ///< so that a cold run goes on rotating where it stopped
-  double call_s = 0;           ///< of a call, in the last sample since it was bound; 0: none yet
+  /// So that a cold run goes on rotating where the last one stopped, this problem's or another's:
+  /// they share data, of which a cache of hundreds of MB still holds what another has just read.
+  std::int64_t next_call = 0;
+  double call_s = 0;  ///< of a call, in the last sample since it was bound; 0: none yet
   OwnMemory own_memory = {};
 };
 

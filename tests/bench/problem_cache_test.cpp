@@ -52,6 +52,15 @@ TEST(ProblemCache, KeepsTheBatchOfWhatItDrops) {
   EXPECT_EQ(again.next_call, 7);
 }
 
+TEST(ProblemCache, GoesOnRotatingWhereAnotherProblemStopped) {
+  ProblemCache cache(1e9);
+  cache.get(dot(100), kCaches).next_call = 5;
+  Bound& second = cache.get(dot(200), kCaches);
+  EXPECT_EQ(second.next_call, 5);
+  second.next_call = 9;
+  EXPECT_EQ(cache.get(dot(100), kCaches).next_call, 9);
+}
+
 TEST(ProblemCache, VerifiesWhatItDroppedNoSecondTime) {
   ProblemCache cache(1);  // no problem fits
   Bound& first = cache.get(dot(100), kCaches);
