@@ -138,15 +138,16 @@ void in_pieces(const Args<T>& a, std::int64_t items, std::int64_t chunks, Piece 
 template <class F, class T, int G, int H, Ask kAsk>
 using SimdGroup = Group<F, T, G, H, kAsk>;
 
-/// Whether lines that lie in order are left to the hardware, in whose way requests get where an
-/// element is used by few heads and L1 is small (bf16 of one head, one core of Zen 3: 10.8 against
-/// 20.2 GB/s): NOTES.md, "Lines left to the hardware".
+/// Whether lines that lie in order are left to the hardware where others are asked for into L2: L1
+/// is small there, and requests get in the hardware's way where an element is used by few heads
+/// (bf16 of one head, one core of Zen 3: 10.8 against 20.2 GB/s). NOTES.md, "Lines left to the
+/// hardware".
 template <class F, class T, int G, class Heads>
-constexpr bool leaves_to_hardware(Reading reading) {
+constexpr bool leaves_to_hardware() {
   constexpr bool kBf16 = std::is_same_v<T, bf16>;
-  if (kBf16 && G == 1) return reading == Reading::into_l2;
+  if (kBf16 && G == 1) return true;
   constexpr bool kFew = kBf16 ? G == 2 : G == 1 && std::is_same_v<T, float>;
-  return kFew && Heads::kByRow && sizeof(typename F::V) == 64 && reading == Reading::into_l2;
+  return kFew && Heads::kByRow && sizeof(typename F::V) == 64;
 }
 
 /// Chunks of the context as well, for threads to share, with software prefetch.
@@ -165,18 +166,18 @@ void attend_split(const Args<T>& a) {
     const std::int64_t chunks = (a.context + a.chunk_tokens - 1) / a.chunk_tokens;
     in_pieces<F, H>(a, a.batch * a.kv_heads, chunks, [&](std::int64_t item, std::int64_t chunk) {
       using Asking = Heads<F, T, G, H, Ask::into_l2>;
-      constexpr bool kLeaves = leaves_to_hardware<F, T, G, Asking>(Reading::into_l2);
-      constexpr Ask kNone = kLeaves ? Ask::nothing : Ask::into_l1;
-      constexpr bool kFoursInto = !Asking::kByRow && std::is_same_v<T, float>;
-      const bool leaves = leaves_to_hardware<F, T, G, Asking>(a.reading);
+      constexpr bool kLeaves = leaves_to_hardware<F, T, G, Asking>();
+      constexpr Ask kContiguous = kLeaves ? Ask::nothing : Ask::into_l2;
+      constexpr bool kFloatFours = !Asking::kByRow && std::is_same_v<T, float>;
+      constexpr Ask kInStreams = kFloatFours ? Ask::into_l2 : Ask::into_l1;
       if (a.reading == Reading::in_order)
         attend_piece<InOrder>(a, item, chunk, chunks);
-      else if (leaves && a.table == nullptr)
-        attend_piece<Heads<F, T, G, H, kNone>>(a, item, chunk, chunks);
-      else if (a.reading == Reading::into_l2 || kFoursInto)
-        attend_piece<Asking>(a, item, chunk, chunks);
+      else if (a.reading == Reading::streams)
+        attend_piece<Heads<F, T, G, H, kInStreams>>(a, item, chunk, chunks);
+      else if (a.table == nullptr)
+        attend_piece<Heads<F, T, G, H, kContiguous>>(a, item, chunk, chunks);
       else
-        attend_piece<Heads<F, T, G, H, Ask::into_l1>>(a, item, chunk, chunks);
+        attend_piece<Asking>(a, item, chunk, chunks);
     });
   });
 }

@@ -79,7 +79,7 @@ struct FloatEngine {
     if constexpr (std::is_same_v<Yp, bf16>)
       F::load_even_odd(y, w[0], w[1]);
     else
-      load_vectors(y, w);
+      load_rows(y, 0, w);
   }
   static V add(V a, V b) { return F::add(a, b); }
   static V load_sums(const Z* z) { return F::load(z); }
@@ -95,7 +95,11 @@ struct FloatEngine {
   static void pack_x(const X* x, Xp* out) {
     for (int i = 0; i < kChunk; i += kLanes) F::store(out + i, F::load(x + i));
   }
-  static void load_rows(const Y* y, std::int64_t, W (&w)[Vectors]) { load_vectors(y, w); }
+  template <class T>  // Y or Yp
+  static void load_rows(const T* y, std::int64_t, W (&w)[Vectors]) {
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) w[v] = F::load(y + v * kLanes);
+  }
   static void pack_y(const Y* y, std::int64_t, Yp* out) {
     if constexpr (!std::is_same_v<Yp, Y>) {
 #pragma GCC unroll 4
@@ -106,13 +110,6 @@ struct FloatEngine {
     } else {
       __builtin_memcpy(out, y, sizeof(Y) * Vectors * kLanes);
     }
-  }
-
- private:
-  template <class T>
-  static void load_vectors(const T* y, W (&w)[Vectors]) {
-#pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) w[v] = F::load(y + v * kLanes);
   }
 };
 
