@@ -20,11 +20,10 @@ Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
   const auto at = std::find_if(bound_.begin(), bound_.end(),
                                [&](const Bound& b) { return b.name == entry.name; });
   if (at == bound_.end())
-    bound_.push_front({.name = entry.name});
+    bound_.push_front({.name = entry.name, .next_call = next_call_});
   else
     bound_.splice(bound_.begin(), bound_, at);
   Bound& wanted = bound_.front();
-  for (const Bound& b : bound_) wanted.next_call = std::max(wanted.next_call, b.next_call);
   if (wanted.problem != nullptr) return wanted;
 
   double held = 0;

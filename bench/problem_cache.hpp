@@ -19,9 +19,9 @@ struct Bound {
   /// Calls between two looks at the clock, 0 until that is known. Stays as it is when the problem
   /// is bound again: Google Benchmark ends a program whose repetitions differ in length.
   std::int64_t batch = 0;
-  /// So that a cold run goes on rotating where the last one stopped, this problem's or another's:
-  /// they share data, of which a cache of hundreds of MB still holds what another has just read.
-  std::int64_t next_call = 0;
+  /// One for all problems, so that a cold run goes on rotating where the last one stopped, whose it
+  /// was: they share data, of which a cache of hundreds of MB still holds what has just been read.
+  std::int64_t& next_call;
   double call_s = 0;  ///< of a call, in the last sample since it was bound; 0: none yet
   OwnMemory own_memory = {};
 };
@@ -35,6 +35,8 @@ class ProblemCache {
   /// `free_bytes` tells what is free at the time; without it only this process is counted.
   explicit ProblemCache(double memory_bytes, std::function<double()> free_bytes = {})
       : memory_bytes_(memory_bytes), free_bytes_(std::move(free_bytes)) {}
+  ProblemCache(const ProblemCache&) = delete;  // problems refer to its next call
+  ProblemCache& operator=(const ProblemCache&) = delete;
   /// Binds, and verifies on first use; libraries whenever they are bound. Throws kernels::BadInput
   /// and std::bad_alloc.
   Bound& get(const Entry& entry, const kernels::Caches& caches);
@@ -45,6 +47,7 @@ class ProblemCache {
   double memory_bytes_;
   std::function<double()> free_bytes_;
   bool any_wrong_ = false;
+  std::int64_t next_call_ = 0;
   std::list<Bound> bound_;  ///< most recently used first
 };
 
