@@ -135,7 +135,8 @@ inline constexpr Column kRooflineColumns[] = {
     {"verdict", "",
      "ok; not-quiet: too few samples in quiet moments, so all of them count; samples-disagree: "
      "they lie 15 % off their median; clock-moved: by 10 % between samples, or against the peak's; "
-     "at-roof: above 1 within the uncertainty (3 % of clock, both intervals, 10 % in all); "
+     "at-roof: above 1 within the uncertainty (3 % of clock, how far it is above that of a peak "
+     "from another moment, both intervals, 10 % in all); "
      "above-roof: beyond it, not to be plotted; "
      "impossible: faster than t_lower_s because of another row of this benchmark; no-roof: a "
      "ceiling it needs is not known"},
