@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/buffer.hpp"
+#include "kernels/fma_peak/fma_peak.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/registry.hpp"
 
@@ -28,19 +29,37 @@ std::vector<KernelInfo> avx512_kernels() {
 constexpr Caches kCaches = {
     .l1d = 48 << 10, .l2 = 256 << 10, .l3 = 4 << 20, .memory = std::int64_t{4} << 30, .cores = 4};
 
+/// Where a CPU has the instructions, kernel_tests run all cases on them, and every eighth here
+/// shows that the emulation holds: all take minutes.
+constexpr int kEvery = 8;
+
+/// The peaks in fewer steps than their problems take, 200 000 products of tiles.
+void expect_chains_to_add_up(const fma_peak::Kernel& kernel) {
+  constexpr std::int64_t kIterations = 64;
+  int chains = 0;
+  for (const auto* chain : {&kernel.f64, &kernel.f32, &kernel.bf16, &kernel.s8, &kernel.bf16_s8}) {
+    if (chain->run == nullptr) continue;
+    ++chains;
+    EXPECT_EQ(chain->run(kIterations, 1), chain->flops_per_iteration / 2 * kIterations);
+  }
+  EXPECT_GT(chains, 0);
+}
+
 class Avx512Emulated : public testing::TestWithParam<KernelInfo> {};
 
 TEST_P(Avx512Emulated, EqualsOracle) {
   if (const auto why = missing(Need::avx2); !why.empty()) GTEST_SKIP() << why;
   const KernelInfo& kernel = GetParam();
+  if (kernel.op == "fma_peak")
+    return expect_chains_to_add_up(*static_cast<const fma_peak::Kernel*>(kernel.table));
   const Operation& operation = operation_of(kernel);
-  int done = 0;
+  const int every = missing(kernel.needs).empty() ? kEvery : 1;
+  int supported = 0;
   for (const Case& c : operation.test_cases()) {
-    if (!operation.supports(kernel, c)) continue;
-    ++done;
+    if (!operation.supports(kernel, c) || supported++ % every != 0) continue;
     EXPECT_EQ(operation.bind(kernel, c, kCaches)->verify(), "") << c.name();
   }
-  EXPECT_GT(done, 0) << "no test case reaches this kernel";
+  EXPECT_GT(supported, 0) << "no test case reaches this kernel";
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Avx512Emulated, testing::ValuesIn(avx512_kernels()),
