@@ -180,7 +180,9 @@ class Group {
 
  public:
   /// The rows of the pool that hold the tokens [begin, end): as many whole blocks as there are, of
-  /// streams() parts side by side, then the rest in order.
+  /// streams() parts side by side, then the rest in order. Each part is begun a block's share
+  /// further in than the one before, and its beginning taken last: parts of 2^n bytes would be read
+  /// in the same sets of the caches at one time. NOTES.md, "Streams".
   class Walk {
    public:
     Walk(const Args<T>& a, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
@@ -188,13 +190,15 @@ class Group {
         : a_(a),
           first_page_(b * a.sequence_pages),
           kv_head_(kv_head),
+          begin_(begin),
           left_(end - begin),
           last_page_((end - 1) / a.page_tokens),
+          blocks_(left_ / kBlock),
           count_(streams(a)) {
-      const std::int64_t part = left_ / kBlock * (kBlock / count_);
-      for (int i = 0; i < count_; ++i) {
-        const std::int64_t token = begin + i * part;
-        streams_[i] = {row_of(token / a.page_tokens), token / a.page_tokens, token % a.page_tokens};
+      for (int i = 0; i < count_ && blocks_ > 0; ++i) {
+        const std::int64_t in = i % blocks_;
+        streams_[i] = at(i * blocks_ + in);
+        to_end_[i] = blocks_ - in;
       }
     }
 
@@ -202,11 +206,14 @@ class Group {
     int next(std::int64_t* rows) {
       const int count = left_ < kBlock ? static_cast<int>(left_) : kBlock;
       left_ -= count;
-      if (count < kBlock) {
-        take(streams_[count_ - 1], rows, count, 0);
-      } else {
-        for (int i = 0; i < count_; ++i)
+      if (count == kBlock) {
+        for (int i = 0; i < count_; ++i) {
+          if (to_end_[i]-- == 0) streams_[i] = at(i * blocks_);
           take(streams_[i], rows + i * kRun, kBlock / count_, (count_ - 1) * kRun);
+        }
+      } else if (count > 0) {
+        Stream rest = at(count_ * blocks_);
+        take(rest, rows, count, 0);
       }
       return count;
     }
@@ -215,6 +222,11 @@ class Group {
     struct Stream {
       std::int64_t row, page, in;  ///< the page's first row, the page, the token in it
     };
+    /// Where the piece's `share`th share of a block begins.
+    Stream at(std::int64_t share) const {
+      const std::int64_t token = begin_ + share * (kBlock / count_);
+      return {row_of(token / a_.page_tokens), token / a_.page_tokens, token % a_.page_tokens};
+    }
     /// The stream's next `count` tokens, with `gap` places left out behind every run.
     void take(Stream& stream, std::int64_t* rows, int count, int gap) {
       if (gap == 0 && stream.in + count <= a_.page_tokens) {
@@ -252,9 +264,11 @@ class Group {
     }
 
     const Args<T>& a_;
-    std::int64_t first_page_, kv_head_, left_, last_page_;
+    std::int64_t first_page_, kv_head_, begin_, left_, last_page_, blocks_;
     int count_;  ///< of streams
-    Stream streams_[kMostStreams];
+    Stream streams_[kMostStreams] = {};
+    /// Blocks until a stream goes on with the beginning of its part.
+    std::int64_t to_end_[kMostStreams] = {};
   };
 
  protected:
