@@ -5,15 +5,23 @@
 #include "kernels/matmul/matmul_skinny.hpp"
 
 namespace kernels::matmul {
+namespace {
+
+/// Four rows of sums at a time are as many chains of sums: Emerald Rapids, cold, 16 to 128
+/// rows, 1.03 to 1.14 times as fast. Bytes, whose sums are not woven, 0.90 to 1.00.
+template <class E>
+using ByRows = SkinnyByRows<E, 0, 4, Reading::streams>;
+
+}  // namespace
 
 extern const Kernel avx512_skinny = {
     .exec_unit = Avx512::kUnit,
-    .f64 = Skinny<FloatAvx512<Avx512::F64, double, double>>::routine(),
-    .f32 = Skinny<FloatAvx512<Avx512::F32, float, float>>::routine(),
-    .bf16_f32 = Skinny<FloatAvx512<Avx512::F32, bf16, bf16>>::routine(),
+    .f64 = ByRows<FloatAvx512<Avx512::F64, double, double>>::routine(),
+    .f32 = ByRows<FloatAvx512<Avx512::F32, float, float>>::routine(),
+    .bf16_f32 = ByRows<FloatAvx512<Avx512::F32, bf16, bf16>>::routine(),
     .s8_s32 = Skinny<Int8Avx512<std::int8_t>>::routine(),
     .u8_s8 = Skinny<Int8Avx512<std::uint8_t>>::routine(),
-    .bf16_s8 = Skinny<FloatAvx512<Avx512::F32, bf16, std::int8_t>>::routine(),
+    .bf16_s8 = ByRows<FloatAvx512<Avx512::F32, bf16, std::int8_t>>::routine(),
     .max_m = 128};
 
 }  // namespace kernels::matmul
