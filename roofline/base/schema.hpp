@@ -107,7 +107,7 @@ inline constexpr Column kRooflineColumns[] = {
     {"throttle", "", "throttle reasons seen during the run"},
     {"flops", "FLOP", "per call"},
     {"level", "", "the memory level of this row; empty if no bytes are known to cross one"},
-    {"bytes", "bytes", "that cross this level per call"},
+    {"bytes", "bytes", "that cross this level per call, at least"},
     {"bytes_source", "", "model or counter; a counter row has counted flops where it can"},
     {"intensity", "FLOP/byte", "flops / bytes"},
     {"achieved_flops_per_s", "FLOP/s", "flops / time_s"},

@@ -227,10 +227,11 @@ TEST(DecodeTraffic, CrossesMainMemoryOnlyBeyondTheLastCache) {
                 {"F", "2048"}, {"N", "4"},  {"K", "2"},      {"H", "64"}};
   const KernelInfo& portable = kernel("portable");
   const auto problem = operation_of(portable).bind(portable, large, kCaches);
-  // 512 x (512 + 256) + 3 x 512 x 2048 weights stay in 4 MiB; 2 MiB of L3 do not hold them.
+  // 512 x (512 + 256) + 3 x 512 x 2048 weights stay in 4 MiB; 512 KiB of L3 and 1 MiB of L2s hold
+  // less than half of them.
   EXPECT_TRUE(std::isnan(problem->traffic().dram));
   Caches small = kCaches;
-  small.l3 = 2 << 20;
+  small.l3 = 512 << 10;
   const auto beyond = operation_of(portable).bind(portable, large, small);
   EXPECT_DOUBLE_EQ(beyond->traffic().dram, beyond->cost().bytes);
 }

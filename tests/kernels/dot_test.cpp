@@ -43,8 +43,22 @@ TEST(DotTraffic, EndsAtTheLevelThatHoldsTheSet) {
   EXPECT_EQ(levels(4.5 * (1 << 20)), 3);
   EXPECT_EQ(levels(4.5 * (1 << 20) + 1), 4);
   // Four cores: 6 MiB.
-  EXPECT_NE(streaming_traffic(1, 1.5 * (1 << 20), 6 << 20, kCaches).dram, 1);
-  EXPECT_EQ(streaming_traffic(1, 1.5 * (1 << 20) + 1, (6 << 20) + 4, kCaches).dram, 1);
+  EXPECT_TRUE(std::isnan(streaming_traffic(1, 1.5 * (1 << 20), 6 << 20, kCaches).dram));
+  EXPECT_FALSE(std::isnan(streaming_traffic(1, 1.5 * (1 << 20) + 1, (6 << 20) + 4, kCaches).dram));
+}
+
+TEST(DotTraffic, IsTheRestAtLeastOfASetThatNearlyFits) {
+  // One core: L1 of 32 KiB, L2 of 512 KiB, L3 and L2 of 4.5 MiB.
+  const auto of = [](double kib) {
+    return streaming_traffic(1000, kib * 1024, kib * 1024, kCaches);
+  };
+  EXPECT_DOUBLE_EQ(of(40).l2, 200);   // 8 of 40
+  EXPECT_DOUBLE_EQ(of(64).l2, 1000);  // twice: all
+  EXPECT_DOUBLE_EQ(of(640).l3, 200);  // 128 of 640
+  EXPECT_DOUBLE_EQ(of(1024).l3, 1000);
+  EXPECT_DOUBLE_EQ(of(6144).dram, 250);  // 1536 of 6144
+  EXPECT_DOUBLE_EQ(of(9216).dram, 1000);
+  EXPECT_DOUBLE_EQ(of(9216).l1, 1000);
 }
 
 TEST(DotS8, IsExactWhereThirtyTwoBitsWouldOverflow) {
