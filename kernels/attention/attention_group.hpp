@@ -3,8 +3,9 @@
 //
 // A block's scores for all heads of the group are made first, then its maximum; what has been
 // summed is rescaled once a block, and the exponentials are taken on whole vectors. Keys and values
-// are widened to fp32 once for up to four heads: a register tile is tokens x heads for the scores
-// and heads x vectors of head_dim for the values, eight accumulators either way.
+// are widened to fp32 once for up to four heads, with 32 registers eight: a register tile is tokens
+// x heads for the scores and heads x vectors of head_dim for the values, eight accumulators either
+// way, sixteen of eight heads.
 #pragma once
 
 #include <cmath>
@@ -81,8 +82,10 @@ class Group {
  protected:
   using V = typename F::V;
   static constexpr int kWidth = F::kWidth, kPair = 2 * kWidth;
-  static constexpr int kHeads = lesser(G, 4);              ///< heads of a register tile
   static constexpr bool kManyRegisters = sizeof(V) == 64;  ///< 32 of them
+  /// Heads of a register tile (Emerald Rapids, groups of 8, eight in place of four: bf16 1.07 to
+  /// 1.08 times as fast, fp32 1.00 to 1.02): NOTES.md, "Heads of a tile".
+  static constexpr int kHeads = lesser(G, kManyRegisters ? 8 : 4);
   /// Tokens of a score tile of four heads, of fewer, and of any. In order few rows are open at a
   /// time (Zen 5, bf16 of one head: with eight 0.87 to 0.97 times as fast as with four): NOTES.md,
   /// "Tokens of a score tile".
@@ -90,13 +93,13 @@ class Group {
   static constexpr bool kFewOpen =
       kAsk == Ask::in_order || (kAsk == Ask::nothing && std::is_same_v<T, float>);
   static constexpr int kOfFewer = (kFewOpen ? 4 : 8) / kHeads;
-  static constexpr int kTokens = kHeads < 4 ? kOfFewer : kOfFour;
+  static constexpr int kTokens = kHeads < 4 ? kOfFewer : kHeads > 4 ? 2 : kOfFour;
   /// Heads and vector pairs of a value tile. Where registers allow it the pairs are a whole row, so
   /// that rows are read one after the other (bf16, one core of Zen 5, cold: 1.04 to 1.07 times as
   /// fast): NOTES.md, "Whole rows of values".
   static constexpr bool kWholeRows = kManyRegisters && std::is_same_v<T, bf16> && G <= 4;
   static constexpr int kValueHeads = kWholeRows ? lesser(G, 16 * kWidth / H) : kHeads;
-  static constexpr int kPairs = kWholeRows ? H / kPair : lesser(4 / kHeads, H / kPair);
+  static constexpr int kPairs = kWholeRows ? H / kPair : lesser(greater(1, 4 / kHeads), H / kPair);
   static constexpr int kLanes = greater(kWidth, G);  ///< period of (token, head) in vectors
   /// Parts of the cache read side by side. In four pages of memory at once they keep the hardware's
   /// prefetchers busy, which stop at the end of a page: NOTES.md, "Streams".
@@ -340,7 +343,7 @@ class Group {
 #pragma GCC unroll 8
       for (int g = 0; g < kHeads; ++g) acc[t][g] = F::zero();
     }
-    if constexpr (kHeads == 4) {
+    if constexpr (kHeads >= 4) {
       // Keys in registers, each query loaded once for all of them.
       constexpr int kParts = std::is_same_v<T, float> ? 1 : 2;
 #pragma GCC unroll 1
@@ -382,7 +385,7 @@ class Group {
       }
     }
     // Four sums at a time: four heads of a token, or as many tokens as make four.
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int i = 0; i < kTokens * kHeads; i += 4)
       F::store_sums(kHeads == 4 ? p + i / 4 * G : p + i, acc[i / kHeads][i % kHeads],
                     acc[(i + 1) / kHeads][(i + 1) % kHeads],
