@@ -86,9 +86,9 @@ class Group {
   /// Heads of a register tile (Emerald Rapids, groups of 8, eight in place of four: bf16 1.07 to
   /// 1.08 times as fast, fp32 1.00 to 1.02): NOTES.md, "Heads of a tile".
   static constexpr int kHeads = lesser(G, kManyRegisters ? 8 : 4);
-  /// Tokens of a score tile of four heads, of fewer, and of any. In order few rows are open at a
-  /// time (Zen 5, bf16 of one head: with eight 0.87 to 0.97 times as fast as with four): NOTES.md,
-  /// "Tokens of a score tile".
+  /// Tokens of a score tile of four heads, of fewer, and of any, two of eight. In order few rows
+  /// are open at a time (Zen 5, bf16 of one head: with eight 0.87 to 0.97 times as fast as with
+  /// four): NOTES.md, "Tokens of a score tile".
   static constexpr int kOfFour = !std::is_same_v<T, float> ? 2 : kManyRegisters ? 1 : 3;
   static constexpr bool kFewOpen =
       kAsk == Ask::in_order || (kAsk == Ask::nothing && std::is_same_v<T, float>);
