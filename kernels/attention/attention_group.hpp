@@ -198,20 +198,17 @@ class Group {
           last_page_((end - 1) / a.page_tokens),
           blocks_(left_ / kBlock),
           count_(streams(a)) {
-      for (int i = 0; i < count_ && blocks_ > 0; ++i) {
-        const std::int64_t in = i % blocks_;
-        streams_[i] = at(i * blocks_ + in);
-        to_end_[i] = blocks_ - in;
-      }
+      for (int i = 0; i < count_; ++i) streams_[i] = at(i * blocks_ + lead(i));
     }
 
     /// The next block's; returns how many.
     int next(std::int64_t* rows) {
       const int count = left_ < kBlock ? static_cast<int>(left_) : kBlock;
+      const std::int64_t to_go = left_ / kBlock;
       left_ -= count;
       if (count == kBlock) {
         for (int i = 0; i < count_; ++i) {
-          if (to_end_[i]-- == 0) streams_[i] = at(i * blocks_);
+          if (to_go == lead(i)) streams_[i] = at(i * blocks_);
           take(streams_[i], rows + i * kRun, kBlock / count_, (count_ - 1) * kRun);
         }
       } else if (count > 0) {
@@ -225,6 +222,9 @@ class Group {
     struct Stream {
       std::int64_t row, page, in;  ///< the page's first row, the page, the token in it
     };
+    /// Shares of a block that part i is begun further in; with as many blocks left its beginning is
+    /// next.
+    std::int64_t lead(int i) const { return i < blocks_ ? i : 0; }
     /// Where the piece's `share`th share of a block begins.
     Stream at(std::int64_t share) const {
       const std::int64_t token = begin_ + share * (kBlock / count_);
@@ -269,9 +269,7 @@ class Group {
     const Args<T>& a_;
     std::int64_t first_page_, kv_head_, begin_, left_, last_page_, blocks_;
     int count_;  ///< of streams
-    Stream streams_[kMostStreams] = {};
-    /// Blocks until a stream goes on with the beginning of its part.
-    std::int64_t to_end_[kMostStreams] = {};
+    Stream streams_[kMostStreams];
   };
 
  protected:
@@ -387,7 +385,7 @@ class Group {
     // Four sums at a time: four heads of a token, or as many tokens as make four.
 #pragma GCC unroll 4
     for (int i = 0; i < kTokens * kHeads; i += 4)
-      F::store_sums(kHeads == 4 ? p + i / 4 * G : p + i, acc[i / kHeads][i % kHeads],
+      F::store_sums(p + i / kHeads * G + i % kHeads, acc[i / kHeads][i % kHeads],
                     acc[(i + 1) / kHeads][(i + 1) % kHeads],
                     acc[(i + 2) / kHeads][(i + 2) % kHeads],
                     acc[(i + 3) / kHeads][(i + 3) % kHeads]);
