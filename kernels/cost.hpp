@@ -16,12 +16,12 @@ namespace kernels {
 /// twice as large.
 inline constexpr double kInNoCache = 128 << 20;
 
-/// The share of a set, read again and again, that comes from behind a cache: NaN where the cache
-/// holds it or is not known. Up to twice its size the least, what does not fit: none forgets
+/// The share of a set, read again and again, that comes from behind a cache: unknown where the
+/// cache holds it or is not known. Up to twice its size the least, what does not fit: none forgets
 /// strictly in the order of use, and two cores' 4.2 MB of keys and values came from 2 MB of L2 each
 /// at 1.44 times what L3 gives (Emerald Rapids). A larger set is not found there in time.
 inline double share_beyond(double set, double cache) {
-  if (cache <= 0 || set <= cache) return std::nan("");
+  if (cache <= 0 || set <= cache) return kUnknown;
   return set < 2 * cache ? 1 - cache / set : 1;
 }
 

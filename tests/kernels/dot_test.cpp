@@ -44,7 +44,8 @@ TEST(DotTraffic, EndsAtTheLevelThatHoldsTheSet) {
   EXPECT_EQ(levels(4.5 * (1 << 20) + 1), 4);
   // Four cores: 6 MiB.
   EXPECT_TRUE(std::isnan(streaming_traffic(1, 1.5 * (1 << 20), 6 << 20, kCaches).dram));
-  EXPECT_FALSE(std::isnan(streaming_traffic(1, 1.5 * (1 << 20) + 1, (6 << 20) + 4, kCaches).dram));
+  EXPECT_NEAR(streaming_traffic(1, 1.5 * (1 << 20) + 1, (6 << 20) + 4, kCaches).dram,
+              4.0 / ((6 << 20) + 4), 1e-15);
 }
 
 TEST(DotTraffic, IsTheRestAtLeastOfASetThatNearlyFits) {
