@@ -135,6 +135,7 @@ class TileGroup : public Group<F, T, G, H, kAsk, Amx::kRowBytes / sizeof(T), Amx
   static constexpr int kColumns = 2 * G;           ///< of queries, and rows of weights
   static constexpr int kSumsBytes = 4 * kColumns;  ///< of one token's scores
   static constexpr int kTogether = E::kTogether;
+  static constexpr int kStreams = Base::Walk::kMostStreams;
   static constexpr int kQuarter = kBlock / 4;  ///< elements of a quarter of a vector
 
  public:
@@ -223,10 +224,9 @@ class TileGroup : public Group<F, T, G, H, kAsk, Amx::kRowBytes / sizeof(T), Amx
     if constexpr (Base::kAsks)
       for (const int to = kBlock * (begin * of + (end - begin) * done) / (64 * of); asked_ < to;
            ++asked_) {
-        const std::int64_t row =
-            next_rows_[asked_ % Base::kMostStreams * kRows + asked_ / Base::kMostStreams];
+        const std::int64_t row = next_rows_[asked_ % kStreams * kRows + asked_ / kStreams];
         for (const T* from : {a_.k + row * H, a_.v + row * H})
-          for (int at = 0; at < H; at += Base::kLine) E::ask(from + at);
+          for (int at = 0; at < H; at += kLine<T>) E::ask(from + at);
       }
   }
 

@@ -1,7 +1,7 @@
 // Idea: the context is split into chunks that free threads take, partial results are combined; the
 // next block of the cache is prefetched while this one is worked on.
-// Bound: as avx512_gqa.
-// Gains over avx512_gqa: all cores busy to the end, also with fewer kv heads than cores; pages in
+// Bound: as avx2_gqa.
+// Gains over it: all cores busy to the end, also with fewer kv heads than cores; pages in
 // random order, which no hardware prefetcher follows.
 #include "kernels/attention/attention_simd.hpp"
 #include "kernels/simd/avx512.hpp"

@@ -34,7 +34,7 @@ class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4>
   static constexpr int kFours = 4 / kHeads;             ///< of a score tile
   static constexpr int kVectors = kBlock * G / kWidth;  ///< of a block's scores
   static constexpr int kOwn = greater(1, G / 4);  ///< vectors after which the heads come again
-  static constexpr int kLine = Base::kLine, kFourLines = 4 * H / kLine;
+  static constexpr int kFourLines = 4 * H / kLine<T>;
   static_assert(kBlock % (4 * kFours) == 0);
 
   using Base::Base;
@@ -55,8 +55,8 @@ class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4>
     /// Lines `from` to `to` of the four.
     void ask(int from, int to) const {
       for (int line = from; line < to; ++line) {
-        ask_for_line(once + line * kLine);
-        if constexpr (kAsk == Ask::in_order) ask_for_line(again + line * kLine);
+        ask_for_line(once + line * kLine<T>);
+        if constexpr (kAsk == Ask::in_order) ask_for_line(again + line * kLine<T>);
       }
     }
   };

@@ -15,6 +15,7 @@
 
 #include "kernels/attention/attention.hpp"
 #include "kernels/attention/attention_exp.hpp"
+#include "kernels/attention/attention_walk.hpp"
 
 namespace kernels::attention {
 namespace {
@@ -59,14 +60,6 @@ void from_positions(const float* __restrict in, float factor, float* __restrict 
   }
 }
 
-constexpr int lesser(int a, int b) { return a < b ? a : b; }
-constexpr int greater(int a, int b) { return a > b ? a : b; }
-
-/// Where the next block of the cache is asked for while this one is worked on: into L2 as an L1 of
-/// eight ways drops part of it (four cores of Zen 4, cold: 1.4 to 1.9 times as fast), in order for
-/// Zen 5. NOTES.md, "Into L1 or into L2", "Streams" and "In the order of memory".
-enum class Ask { nothing, into_l1, into_l2, in_order };
-
 /// Tokens of a block: its K and V take 8 KB, so that the next block finds room beside it in L1. In
 /// order fp32 has no more either (Zen 5, one core, groups of 4: 1.22 times as fast as with 16 KB):
 /// NOTES.md, "Bytes of a block".
@@ -101,27 +94,25 @@ class Group {
   static constexpr int kValueHeads = kWholeRows ? lesser(G, 16 * kWidth / H) : kHeads;
   static constexpr int kPairs = kWholeRows ? H / kPair : lesser(greater(1, 4 / kHeads), H / kPair);
   static constexpr int kLanes = greater(kWidth, G);  ///< period of (token, head) in vectors
-  /// Parts of the cache read side by side. In four pages of memory at once they keep the hardware's
-  /// prefetchers busy, which stop at the end of a page: NOTES.md, "Streams".
-  static constexpr int kMostStreams = lesser(4, kBlock / kRun);
   static constexpr bool kAsks = kAsk != Ask::nothing;
   /// Whether a score tile is part of the loop over them. With 32 registers that lets the sums of
   /// one tile be added up beside the products of the next (Zen 4, int8 in L3: 1.14 times as fast);
   /// of 16 its sums need all. NOTES.md, "Score tiles in their loop".
   static constexpr bool kInlined = kManyRegisters;
   static constexpr bool kScaled = std::is_same_v<T, std::int8_t>;
-  static constexpr int kLine = 64 / static_cast<int>(sizeof(T));  ///< elements of a line of cache
   static constexpr int kScalesOfLine = 64 / sizeof(float);
   static_assert(H % (kPairs * kPair) == 0);
 
  public:
+  using Walk = kernels::attention::Walk<T, G, H, kAsk, kBlock, kRun>;
   static constexpr bool kByRow = kRun == 1;  ///< tokens are not taken several at a time
   static constexpr int kMostTokens = kBlock;
   /// Whether other groups may take in blocks between two of its own.
   static constexpr bool kInTurns = true;
 
   /// `q`: `heads` <= G rows; the rest of the group is padding. Scores come out in base 2.
-  Group(const Args<T>& a, const float* q, int heads) : a_(a), heads_(heads), streams_(streams(a)) {
+  Group(const Args<T>& a, const float* q, int heads)
+      : a_(a), heads_(heads), streams_(Walk::streams(a)) {
     const float scale = 1.44269504f / sqrtf(static_cast<float>(H));
     for (int g = 0; g < heads; ++g) to_positions<F, T, H>(q + g * H, scale, q_ + g * H);
     for (int i = heads * H; i < G * H; ++i) q_[i] = 0;
@@ -170,118 +161,8 @@ class Group {
     return F::max_of(top);
   }
 
-  /// Parts of the cache read side by side, at most kMostStreams.
-  static int streams(const Args<T>& a) {
-    if (kAsk == Ask::in_order) return 1;
-    if (a.table != nullptr) return kMostStreams;
-    const bool into_l2 = a.reading == Reading::into_l2;
-    if ((into_l2 || kAsk == Ask::into_l2) && kRun > 1) return 1;
-    const bool followed = into_l2 && G == 2 && std::is_same_v<T, bf16>;
-    const bool two = kAsk == Ask::into_l2 || a.reading == Reading::in_order || followed;
-    return two ? lesser(2, kMostStreams) : kMostStreams;
-  }
-
- public:
-  /// The rows of the pool that hold the tokens [begin, end): as many whole blocks as there are, of
-  /// streams() parts side by side, then the rest in order. Each part is begun a block's share
-  /// further in than the one before, and its beginning taken last: parts of 2^n bytes would be read
-  /// in the same sets of the caches at one time. NOTES.md, "Streams".
-  class Walk {
-   public:
-    Walk(const Args<T>& a, std::int64_t b, std::int64_t kv_head, std::int64_t begin,
-         std::int64_t end)
-        : a_(a),
-          first_page_(b * a.sequence_pages),
-          kv_head_(kv_head),
-          begin_(begin),
-          left_(end - begin),
-          last_page_((end - 1) / a.page_tokens),
-          blocks_(left_ / kBlock),
-          count_(streams(a)) {
-      for (int i = 0; i < count_; ++i) streams_[i] = at(i * blocks_ + lead(i));
-    }
-
-    /// The next block's; returns how many.
-    int next(std::int64_t* rows) {
-      const int count = left_ < kBlock ? static_cast<int>(left_) : kBlock;
-      const std::int64_t to_go = left_ / kBlock;
-      left_ -= count;
-      if (count == kBlock) {
-        for (int i = 0; i < count_; ++i) {
-          if (to_go == lead(i)) streams_[i] = at(i * blocks_);
-          take(streams_[i], rows + i * kRun, kBlock / count_, (count_ - 1) * kRun);
-        }
-      } else if (count > 0) {
-        Stream rest = at(count_ * blocks_);
-        take(rest, rows, count, 0);
-      }
-      return count;
-    }
-
-   private:
-    struct Stream {
-      std::int64_t row, page, in;  ///< the page's first row, the page, the token in it
-    };
-    /// Shares of a block that part i is begun further in; with as many blocks left its beginning is
-    /// next.
-    std::int64_t lead(int i) const { return i < blocks_ ? i : 0; }
-    /// Where the piece's `share`th share of a block begins.
-    Stream at(std::int64_t share) const {
-      const std::int64_t token = begin_ + share * (kBlock / count_);
-      return {row_of(token / a_.page_tokens), token / a_.page_tokens, token % a_.page_tokens};
-    }
-    /// The stream's next `count` tokens, with `gap` places left out behind every run.
-    void take(Stream& stream, std::int64_t* rows, int count, int gap) {
-      if (gap == 0 && stream.in + count <= a_.page_tokens) {
-        for (int i = 0; i < count; ++i) rows[i] = stream.row + stream.in + i;
-        stream.in += count;
-        return;
-      }
-      Stream s = stream;
-      for (int i = 0; i < count; ++i, ++rows) {
-        if (s.in == a_.page_tokens) s = enter(s.page + 1);
-        if (i > 0 && i % kRun == 0) rows += gap;
-        *rows = s.row + s.in++;
-      }
-      stream = s;
-    }
-    /// Begins a page. With one stream the third after it is asked for, where it begins: its address
-    /// takes as long to translate as a line to come (Zen 5, one core, fp32: 1.10 times as fast as
-    /// four streams without). NOTES.md, "The third page after".
-    Stream enter(std::int64_t page) const {
-      if constexpr (kAsk == Ask::in_order) {
-        constexpr int kLines = sizeof(T) == 1 ? 8 : 2;
-        const std::int64_t row = row_of(page + 3 < last_page_ ? page + 3 : last_page_);
-        prefetch<kLines * kLine>(a_.k + row * H);
-        prefetch<kLines * kLine>(a_.v + row * H);
-        if constexpr (kScaled) {
-          __builtin_prefetch(a_.k_scale + row);
-          __builtin_prefetch(a_.v_scale + row);
-        }
-      }
-      return {row_of(page), page, 0};
-    }
-    std::int64_t row_of(std::int64_t page) const {
-      const std::int64_t at = first_page_ + page;
-      return ((a_.table ? a_.table[at] : at) * a_.kv_heads + kv_head_) * a_.page_tokens;
-    }
-
-    const Args<T>& a_;
-    std::int64_t first_page_, kv_head_, begin_, left_, last_page_, blocks_;
-    int count_;  ///< of streams
-    Stream streams_[kMostStreams];
-  };
-
- protected:
-  /// Asks for `n` elements of a row of the next block. What was tried farther ahead, sooner and in
-  /// smaller steps: NOTES.md, "A block ahead".
-  template <int n>
-  static void prefetch(const T* row) {
-    for (int at = 0; at < n; at += kLine)
-      __builtin_prefetch(row + at, 0, kAsk == Ask::into_l2 ? 2 : 3);
-  }
   void prefetch_rows(const T* pool, int from, int to) const {
-    for (int i = from; i < to; ++i) prefetch<H>(pool + next_rows_[i] * H);
+    for (int i = from; i < to; ++i) prefetch<kAsk, H>(pool + next_rows_[i] * H);
   }
   /// Of the next block's values one piece, for token t of `count` where columns from d on, to which
   /// `v` points, are worked on. Rows of fp32, of four pieces, in the order of memory (Zen 5, cold:
@@ -290,9 +171,9 @@ class Group {
     constexpr int kPiece = kPairs * kPair, kPieces = H / kPiece;
     if constexpr (std::is_same_v<T, float>) {
       const int piece = d / kPiece * count + t;
-      prefetch<kPiece>(v - d + next[piece / kPieces] * H + piece % kPieces * kPiece);
+      prefetch<kAsk, kPiece>(v - d + next[piece / kPieces] * H + piece % kPieces * kPiece);
     } else {
-      prefetch<kPiece>(v + next[t] * H);
+      prefetch<kAsk, kPiece>(v + next[t] * H);
     }
   }
   void prefetch_scales(const float* scales, int count) const {
@@ -460,7 +341,7 @@ class Group {
     constexpr int kColumns = kPairs * kPair;
     for (int d = 0; d < H; d += kColumns)
       for (int g = 0; g < G; g += kValueHeads)
-        value_tile(a_.v + d, d, rows, kAsks && g == 0 && d % kLine == 0 ? next_rows_ : nullptr,
+        value_tile(a_.v + d, d, rows, kAsks && g == 0 && d % kLine<T> == 0 ? next_rows_ : nullptr,
                    count, p_ + g, rescale_ + g, acc_ + g * H + d);
     prefetch_scales(a_.v_scale, count);
   }

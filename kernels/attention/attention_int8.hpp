@@ -80,8 +80,7 @@ class IntegerGroup : public Group<F, T, G, H, kAsk> {
     constexpr int kColumns = kWidth * kVectors;
     for (int d = 0; d < H; d += kColumns)
       for (int g = 0; g < G; g += kHeads)
-        value_tile(a_.v + d, at,
-                   Base::kAsks && g == 0 && d % Base::kLine == 0 ? next_rows_ : nullptr,
+        value_tile(a_.v + d, at, Base::kAsks && g == 0 && d % kLine<T> == 0 ? next_rows_ : nullptr,
                    (count + 1) / 2, integer_p_ + g, rescale_ + g, p_step_ + g, p_bias_ + g,
                    acc_ + g * H + d);
     this->prefetch_scales(a_.v_scale, count);
@@ -231,8 +230,7 @@ class IntegerGroup : public Group<F, T, G, H, kAsk> {
     for (int t = 0; t < pairs; ++t, p += G) {
       const std::int8_t *even = v + at[2 * t], *odd = v + at[2 * t + 1];
       if (next != nullptr)
-        for (int i = 2 * t; i < 2 * t + 2; ++i)
-          Base::template prefetch<kWidth * kVectors>(v + next[i] * H);
+        for (int i = 2 * t; i < 2 * t + 2; ++i) prefetch<kAsk, kWidth * kVectors>(v + next[i] * H);
 #pragma GCC unroll 8
       for (int j = 0; j < kVectors; j += 2) {
         V pair[2];

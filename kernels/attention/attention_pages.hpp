@@ -52,11 +52,11 @@ class PageWalk {
   }
   /// Where it begins: its address takes as long to translate as lines to come.
   void ask_for_next_page() const {
-    constexpr int kLine = 64 / static_cast<int>(sizeof(T)), kLines = 4;
+    constexpr int kLines = 4;
     const std::int64_t at = row_of(least(page_ + 1, last_page_)) * a_.head_dim;
     for (int line = 0; line < kLines; ++line) {
-      __builtin_prefetch(a_.k + at + line * kLine);
-      __builtin_prefetch(a_.v + at + line * kLine);
+      __builtin_prefetch(a_.k + at + line * kLine<T>);
+      __builtin_prefetch(a_.v + at + line * kLine<T>);
     }
   }
 

@@ -10,6 +10,7 @@
 
 #include "kernels/attention/attention_exp.hpp"
 #include "kernels/attention/attention_pages.hpp"
+#include "kernels/attention/attention_walk.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/registry.hpp"
 
@@ -124,6 +125,64 @@ TEST(AttentionPages, AreReadWithAllTheirHeadsInTheOrderOfMemory) {
   expect_every_token_once<16>(24, 24, 200);
   expect_every_token_once<16>(5, 0, 45);
   expect_every_token_once<64>(1, 2, 9);
+}
+
+/// What Walk makes of the tokens [begin, end) of the second of two kv heads, a block after the
+/// other.
+template <int kBlock, int kRun>
+std::vector<std::vector<std::int64_t>> blocks_of(std::int64_t page_tokens, std::int64_t begin,
+                                                 std::int64_t end) {
+  const std::int64_t pages = (end + page_tokens - 1) / page_tokens;
+  std::vector<std::int32_t> table(pages);
+  for (std::int64_t i = 0; i < pages; ++i) table[i] = static_cast<std::int32_t>(pages - 1 - i);
+  const std::vector<float> pool(2 * pages * page_tokens * 8);
+  Args<float> a{};
+  a.kv_heads = 2, a.head_dim = 8, a.page_tokens = page_tokens, a.sequence_pages = pages;
+  a.table = pages > 1 ? table.data() : nullptr, a.k = a.v = pool.data();
+  a.reading = Reading::streams;
+  Walk<float, 1, 8, Ask::into_l1, kBlock, kRun> walk(a, 0, 1, begin, end);
+  std::vector<std::vector<std::int64_t>> blocks;
+  std::int64_t rows[kBlock];
+  while (const int count = walk.next(rows)) blocks.emplace_back(rows, rows + count);
+  // Every token once, whole blocks but for the last, in runs of one page where pages hold them.
+  std::map<std::int64_t, int> seen;
+  for (const auto& block : blocks) {
+    EXPECT_TRUE(block.size() == kBlock || &block == &blocks.back());
+    for (const std::int64_t row : block) ++seen[row];
+    for (std::size_t i = 1; page_tokens % kRun == 0 && i < block.size(); ++i) {
+      if (i % kRun != 0) {
+        EXPECT_EQ(block[i], block[i - 1] + 1);
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(end - begin));
+  for (std::int64_t t = begin; t < end; ++t) {
+    const std::int64_t page = pages - 1 - t / page_tokens;
+    EXPECT_EQ(seen[(page * 2 + 1) * page_tokens + t % page_tokens], 1);
+  }
+  return blocks;
+}
+
+TEST(AttentionWalk, TakesEveryTokenOnceInStaggeredParts) {
+  // 16 blocks of 256 tokens in four parts of 64, each begun a share of four tokens further in.
+  const auto blocks = blocks_of<16, 1>(256, 0, 256);
+  const std::int64_t second = 256;  // kv head
+  ASSERT_EQ(blocks.size(), 16);
+  EXPECT_EQ(blocks[0][0], second + 0);
+  EXPECT_EQ(blocks[0][1], second + 64 + 4);
+  EXPECT_EQ(blocks[0][2], second + 128 + 8);
+  EXPECT_EQ(blocks[0][3], second + 192 + 12);
+  EXPECT_EQ(blocks[0][4], second + 1);
+  EXPECT_EQ(blocks[15][0], second + 60);
+  EXPECT_EQ(blocks[15][1], second + 64);
+  EXPECT_EQ(blocks[15][2], second + 128 + 4);
+  EXPECT_EQ(blocks[15][3], second + 192 + 8);
+  blocks_of<16, 4>(256, 0, 256);
+  blocks_of<16, 4>(16, 32, 241);
+  blocks_of<16, 1>(5, 3, 97);
+  blocks_of<32, 4>(40, 8, 39);
+  blocks_of<16, 1>(100, 20, 36);
+  blocks_of<64, 4>(1, 0, 131);
 }
 
 /// One float as a vector: the exponential's arithmetic, on any machine.
