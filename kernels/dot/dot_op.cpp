@@ -16,8 +16,6 @@
 namespace kernels::dot {
 namespace {
 
-constexpr int kMaxThreads = 1024;
-
 /// Inputs of one case, shared by all variants that are bound to it at the same time. Floating ones
 /// are whole numbers in [-4, 4], whose sums are exact in fp32 up to 2^24 and so in every order: a
 /// right kernel equals the oracle to the bit.
@@ -62,7 +60,13 @@ class Dot final : public Problem {
   using Function = Acc (*)(const T*, const T*, std::int64_t);
 
   Dot(const Kernel& kernel, Function function, const Case& c, const Caches& caches)
-      : kernel_(kernel), function_(function), case_(c), caches_(caches), n_(c.size("N")) {
+      : kernel_(kernel),
+        function_(function),
+        case_(c),
+        caches_(caches),
+        n_(c.size("N")),
+        partials_(c.threads),
+        shares_(c.threads) {
     const double set = 2.0 * n_ * sizeof(T);
     slots_ = c.cold() ? static_cast<std::int64_t>(cold_footprint(caches) / set) + 1 : 1;
     require_memory(2 * held_bytes(n_ * sizeof(T)) * slots_, caches);
@@ -193,8 +197,8 @@ class Dot final : public Problem {
   Caches caches_;
   std::int64_t n_, slots_ = 1;
   std::shared_ptr<const Inputs<T>> inputs_;
-  std::vector<Padded> partials_ = std::vector<Padded>(kMaxThreads);
-  std::vector<Share> shares_ = std::vector<Share>(kMaxThreads);
+  std::vector<Padded> partials_;  ///< one a thread, as shares_
+  std::vector<Share> shares_;
   Acc result_ = 0;
 };
 

@@ -10,20 +10,59 @@
 
 namespace kernels::stream {
 
+inline constexpr float kScalar = 3.0f;  ///< what is written, and the triad's factor
+
+/// A piece of a thread's arrays, of n floats each.
+struct Piece {
+  float *a, *b, *c;
+  std::int64_t n;
+};
+
+enum class Kind { read, write, copy, triad };
+
+/// A loop of a Kernel over as many arrays, the whole done `repeats` times. `pass` returns the bits
+/// that a read has seen, else 0.
 struct Access {
   const char* name;
+  Kind kind;
   int arrays;
   std::int64_t grain;
   bool (*has)(const Kernel&);
+  std::uint32_t (*pass)(const Kernel&, const Piece&, std::int64_t repeats);
 };
+
+template <auto kLoop>
+bool has(const Kernel& kernel) {
+  return kernel.*kLoop != nullptr;
+}
+template <auto kLoop>
+std::uint32_t read(const Kernel& kernel, const Piece& p, std::int64_t repeats) {
+  return (kernel.*kLoop)(p.a, p.n, repeats);
+}
+template <auto kLoop>
+std::uint32_t write(const Kernel& kernel, const Piece& p, std::int64_t repeats) {
+  (kernel.*kLoop)(p.a, kScalar, p.n, repeats);
+  return 0;
+}
+template <auto kLoop>
+std::uint32_t copy(const Kernel& kernel, const Piece& p, std::int64_t repeats) {
+  (kernel.*kLoop)(p.a, p.b, p.n, repeats);
+  return 0;
+}
+template <auto kLoop>
+std::uint32_t triad(const Kernel& kernel, const Piece& p, std::int64_t repeats) {
+  (kernel.*kLoop)(p.a, p.b, p.c, kScalar, p.n, repeats);
+  return 0;
+}
+
 inline constexpr std::array<Access, 7> kAccesses = {{
-    {"read", 1, kReadGrain, [](const Kernel& k) { return k.read != nullptr; }},
-    {"write", 1, kGrain, [](const Kernel& k) { return k.write != nullptr; }},
-    {"copy", 2, kGrain, [](const Kernel& k) { return k.copy != nullptr; }},
-    {"triad", 3, kGrain, [](const Kernel& k) { return k.triad != nullptr; }},
-    {"write_nt", 1, kGrain, [](const Kernel& k) { return k.write_nt != nullptr; }},
-    {"copy_nt", 2, kGrain, [](const Kernel& k) { return k.copy_nt != nullptr; }},
-    {"triad_nt", 3, kGrain, [](const Kernel& k) { return k.triad_nt != nullptr; }},
+    {"read", Kind::read, 1, kReadGrain, has<&Kernel::read>, read<&Kernel::read>},
+    {"write", Kind::write, 1, kGrain, has<&Kernel::write>, write<&Kernel::write>},
+    {"copy", Kind::copy, 2, kGrain, has<&Kernel::copy>, copy<&Kernel::copy>},
+    {"triad", Kind::triad, 3, kGrain, has<&Kernel::triad>, triad<&Kernel::triad>},
+    {"write_nt", Kind::write, 1, kGrain, has<&Kernel::write_nt>, write<&Kernel::write_nt>},
+    {"copy_nt", Kind::copy, 2, kGrain, has<&Kernel::copy_nt>, copy<&Kernel::copy_nt>},
+    {"triad_nt", Kind::triad, 3, kGrain, has<&Kernel::triad_nt>, triad<&Kernel::triad_nt>},
 }};
 
 /// Throws BadInput where there is no such access.

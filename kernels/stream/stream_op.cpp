@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -20,8 +21,6 @@
 namespace kernels::stream {
 namespace {
 
-constexpr float kScalar = 3.0f;
-
 /// What one thread reads and writes, first touched by it.
 struct Block {
   std::shared_ptr<std::byte> memory;
@@ -38,9 +37,11 @@ constexpr std::int64_t kPiece = (512 << 10) / sizeof(float);  // of each array
 /// its parts there, and what L2 may hold from what is larger, or it would not lie in the pages that
 /// suit it (l2_pages.hpp).
 Block& block_of(int thread, bool ring, std::size_t bytes) {
-  static std::vector<Block> blocks(3072);
+  static std::deque<Block> blocks;  // they stay where they are as it grows
   const bool small = bytes <= kHugePage;
-  Block& block = blocks.at(3 * thread + (ring ? 2 : small ? 0 : 1));
+  const std::size_t at = 3 * static_cast<std::size_t>(thread) + (ring ? 2 : small ? 0 : 1);
+  if (at >= blocks.size()) blocks.resize(at + 1);
+  Block& block = blocks[at];
   if (block.bytes < bytes) {
     block = {};
     const std::size_t more = std::bit_ceil(bytes + bytes / 4),
@@ -152,9 +153,9 @@ class Stream final : public Problem {
   double bytes() const {
     return static_cast<double>(n_) * sizeof(float) * access_.arrays * case_.threads;
   }
-  bool reads() const { return access_.name[0] == 'r'; }
+  bool reads() const { return access_.kind == Kind::read; }
   double flops() const {
-    return access_.name[0] == 't' ? 2.0 * static_cast<double>(n_) * case_.threads : 0;
+    return access_.kind == Kind::triad ? 2.0 * static_cast<double>(n_) * case_.threads : 0;
   }
 
   void touch(int t, std::size_t bytes) {
@@ -198,16 +199,17 @@ class Stream final : public Problem {
   /// Values that were not written as they should have been: by what the inputs were filled with,
   /// not by what they hold now, which a copy in the wrong direction changes.
   std::int64_t mismatches(int t, std::int64_t part) const {
-    switch (access_.name[0]) {
-      case 'w':
+    switch (access_.kind) {
+      case Kind::write:
         return differing(t, part, [](float, float) { return kScalar; });
-      case 'c':
+      case Kind::copy:
         return differing(t, part, [](float b, float) { return b; });
-      case 't':
+      case Kind::triad:
         return differing(t, part, [](float b, float c) { return b + kScalar * c; });
-      default:
-        return 0;
+      case Kind::read:
+        break;
     }
+    return 0;
   }
   /// `expected(b, c)` of the values of the second and the third array.
   template <class Expected>
@@ -227,24 +229,9 @@ class Stream final : public Problem {
 
   /// A range of a thread's arrays. Returns what a read has seen, else 0.
   std::uint32_t pass(int owner, std::int64_t part, Slice range, std::int64_t repeats) {
-    const std::int64_t n = range.end - range.begin;
-    float *a = at(owner, part, 0) + range.begin, *b = at(owner, part, 1) + range.begin,
-          *c = at(owner, part, 2) + range.begin;
-    const std::string_view name = access_.name;
-    if (name == "read") return kernel_.read(a, n, repeats);
-    if (name == "write")
-      kernel_.write(a, kScalar, n, repeats);
-    else if (name == "copy")
-      kernel_.copy(a, b, n, repeats);
-    else if (name == "triad")
-      kernel_.triad(a, b, c, kScalar, n, repeats);
-    else if (name == "write_nt")
-      kernel_.write_nt(a, kScalar, n, repeats);
-    else if (name == "copy_nt")
-      kernel_.copy_nt(a, b, n, repeats);
-    else
-      kernel_.triad_nt(a, b, c, kScalar, n, repeats);
-    return 0;
+    const Piece piece{at(owner, part, 0) + range.begin, at(owner, part, 1) + range.begin,
+                      at(owner, part, 2) + range.begin, range.end - range.begin};
+    return access_.pass(kernel_, piece, repeats);
   }
 
   const Kernel& kernel_;
