@@ -22,16 +22,23 @@ class Chase final : public Problem {
   Chase(const Kernel& kernel, const Case& c, const Caches& caches)
       : kernel_(kernel), case_(c), caches_(caches), nodes_(c.size("size") / sizeof(Node)) {
     if (nodes_ < 2) throw BadInput("shape: size:" + c.text("size") + " must be at least 128");
+    if (nodes_ > kMostNodes)
+      throw BadInput("shape: size:" + c.text("size") + " must be at most " +
+                     std::to_string(kMostNodes * sizeof(Node)));
     require_memory(static_cast<double>(c.size("size")) * c.threads * 1.1, caches);
-    blocks_.resize(c.threads);
     at_.resize(c.threads);
+    // Before the region, as nothing may be thrown out of one.
+    std::vector<Order> orders;
+    for (int t = 0; t < c.threads; ++t) {
+      // Latency of a level, not of the page walks to it: also small sets lie in one huge page.
+      blocks_.push_back(allocate(std::max(nodes_ * sizeof(Node), kHugePage)));
+      orders.emplace_back(nodes_);
+    }
+    if (c.threads == 1) provide(blocks_[0].get(), nodes_ * sizeof(Node));
 #pragma omp parallel num_threads(c.threads)
     {
       const int t = omp_get_thread_num();
-      // Latency of a level, not of the page walks to it: also small sets lie in one huge page.
-      blocks_[t] = allocate(std::max(nodes_ * sizeof(Node), kHugePage));
-      if (c.threads == 1) provide(blocks_[t].get(), nodes_ * sizeof(Node));
-      link(reinterpret_cast<Node*>(blocks_[t].get()));
+      link(reinterpret_cast<Node*>(blocks_[t].get()), orders[t]);
       at_[t].node = reinterpret_cast<const Node*>(blocks_[t].get());
     }
   }
@@ -88,14 +95,15 @@ class Chase final : public Problem {
   }
 
  private:
+  using Order = std::vector<std::uint32_t>;
   static constexpr std::int64_t kVerifiedSteps = 1 << 16;
+  static constexpr std::int64_t kMostNodes = std::int64_t{1} << 32;
   struct alignas(128) At {
     const Node* node;
   };
 
   /// Sattolo's shuffle gives a permutation of one single cycle.
-  void link(Node* nodes) const {
-    std::vector<std::uint32_t> order(nodes_);
+  void link(Node* nodes, Order& order) const {
     std::iota(order.begin(), order.end(), 0u);
     for (std::int64_t i = nodes_ - 1; i > 0; --i)
       std::swap(order[i], order[hash(7, i) % static_cast<std::uint64_t>(i)]);
