@@ -55,8 +55,8 @@ struct Plan {
 inline constexpr std::int64_t kGated = 32;
 
 /// One dtype of a variant: functions over whole matrices with `plan.threads` threads, any size >=
-/// 1; `run` is null where the dtype is not done. Z is overwritten, never read. `scales` holds one
-/// fp32 per output column (bf16xs8), else null.
+/// 1; `run` is null where the dtype is not done. X and Y are finite. Z is overwritten, never read.
+/// `scales` holds one fp32 per output column (bf16xs8), else null.
 template <class X, class Y, class Z>
 struct Routine {
   void (*run)(const Plan&, const X* x, const Y* y, const float* scales, Z* z) = nullptr;

@@ -233,8 +233,8 @@ struct Tiled {
       over([&](std::int64_t at, std::int64_t block, auto add) {
         if (block == 0) return add(widened);
         const Panel* made = own + at % places * kStepElements;
-        InPlace in_place{reinterpret_cast<const std::byte*>(made)};
-        add(in_place);
+        InOrder in_order{reinterpret_cast<const std::byte*>(made)};
+        add(in_order);
       });
     } else {
       const auto* weights = reinterpret_cast<const std::byte*>(from);

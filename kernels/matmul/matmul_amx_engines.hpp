@@ -36,18 +36,13 @@ struct Bf16Int8Tiles : Bf16Tiles<std::int8_t> {
     std::memcpy(out, y, kSide);
     std::memcpy(out + kSide, y + ldy, kSide);
   }
-  /// One step. Whole numbers up to 128 have the same upper half in fp32 and nothing in the lower.
+  /// One step.
   static void widen(const Held* held, Yp* out) {
-    const auto floats = [](const Held* p) { return _mm512_castps_si512(Avx512::F32::load(p)); };
-    const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
-    const auto pair = [&](__m512i low, __m512i high) {
-      return _mm512_ternarylogic_epi32(_mm512_srli_epi32(low, 16), high, upper, 0xf8);
-    };
 #pragma GCC unroll 4
     for (int g = 0; g < kHalf; ++g, held += 2 * kSide) {
       __builtin_prefetch(held + kAhead, 0, 2);
       for (int half = 0; half < kSide; half += kHalf, out += 2 * kHalf)
-        _mm512_storeu_si512(out, pair(floats(held + half), floats(held + kSide + half)));
+        _mm512_storeu_ps(out, widened_pairs(held + half, held + kSide + half));
     }
   }
 };
@@ -60,7 +55,7 @@ struct Int8Unsigned : Int8Vnni<std::uint8_t> {
   static void product_35() { _tile_dpbusd(3, 7, 5); }
 };
 
-/// Signed times signed as it is, so that a panel of Y needs no header.
+/// Signed times signed as they are: nothing is shifted, and no panel needs a header.
 struct Int8Signed : Int8Vnni<std::uint8_t> {
   using X = std::int8_t;
   using Held = Y;

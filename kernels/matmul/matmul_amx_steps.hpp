@@ -17,7 +17,7 @@ constexpr int kPages = 4, kPageBytes = 4096, kPagesAhead = (kPages + 1) * kPageB
 
 /// Steps of Y where they lie, one after the other. Like every source of steps it is told four times
 /// a step to ask for what comes later, if it does.
-struct InPlace {
+struct InOrder {
   const std::byte* at;
 
   const std::byte* next() {
@@ -31,7 +31,7 @@ struct InPlace {
 /// faster, they fill what L1 has for misses, and tiles that L2 holds wait. NOTES.md, "AMX: how far
 /// ahead".
 template <int kPause>
-struct Paced : InPlace {
+struct Paced : InOrder {
   const std::byte* ahead;
   std::int64_t quarter;
 
@@ -42,7 +42,7 @@ struct Paced : InPlace {
 
 /// Asks for a panel in four streams side by side, `apart` bytes from one to the next and `lines`
 /// lines a step of each, as the hardware follows each, and for x_lines lines of X.
-struct Streams : InPlace {
+struct Streams : InOrder {
   const std::byte *ahead, *x;
   std::int64_t apart, lines, x_lines;
   int stream = 0;
@@ -58,7 +58,7 @@ struct Streams : InPlace {
 };
 
 /// Asks for a line in each of kPages pages, `share` times a step.
-struct Paged : InPlace {
+struct Paged : InOrder {
   static constexpr int kAsks = kStepLines / kPages;  ///< a step's, of all blocks of rows
   const std::byte* ahead;
   std::int64_t done, share, due = 0;
@@ -67,7 +67,7 @@ struct Paged : InPlace {
   /// the blocks before.
   Paged(const std::byte* from, std::int64_t skip, std::int64_t steps, std::int64_t block,
         std::int64_t blocks)
-      : InPlace{from + skip * kStepBytes} {
+      : InOrder{from + skip * kStepBytes} {
     constexpr std::int64_t kLines = kPageBytes / 64;
     const std::int64_t before = kAsks * block / blocks;
     done = skip * kAsks + steps * before;

@@ -31,7 +31,8 @@ void gemm(peers::Gemm<X, Z>* function, const Plan& plan, const X* x, const X* y,
   function(peers::kRowMajor, peers::kNoTrans, peers::kNoTrans, m, n, k, 1, x, k, y, n, 0, z, n);
 }
 
-/// One row is a matrix-vector product, for which a BLAS has another function, and a faster one.
+/// One row is a matrix-vector product, for which a BLAS has another function: a faster one,
+/// where it is threaded (BLIS's is not).
 template <class T>
 void gemm_or_gemv(const peers::Blas& blas, peers::Gemm<T, T>* gemm_function,
                   peers::Gemv<T>* gemv_function, const Plan& plan, const T* x, const T* y, T* z) {

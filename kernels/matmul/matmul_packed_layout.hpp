@@ -251,7 +251,7 @@ struct PackedLayout {
     // to 1.06 times as fast. NOTES.md, "Deeper blocks of K".
     const std::int64_t deep = l2 * 2 / 3 / x_step;
     if (l.y_far && l.row_parts == 1 && (prepacked || l.panels >= kFewPanels) && 2 * deep >= l.kc) {
-      l.column_parts = lesser(threads, l.columns);
+      l.column_parts = threads;
       l.nc = blocks_of(l.columns, l.column_parts);
       l.y_stays = true;
       l.cut(lesser(l.kc, deep));
