@@ -93,7 +93,7 @@ std::string kernels_summary(const std::vector<Point>& points) {
     if (&row != last && point.bound_by == "compute" && !point.stand_in.empty())
       ++stand_ins[point.stand_in];
     last = &row;
-    guessed += point.verdict == "above-roof" && (point.level == "DRAM" || point.level == "HBM") &&
+    guessed += point.verdict == "above-roof" && is_main_memory(point.level) &&
                row.temperature != "cold" && std::isnan(row.working_set_bytes);
     if (!row.part.empty()) continue;
     const Work work{row.device, row.kernel, row.dtype, row.shape, row.temperature, row.threads};

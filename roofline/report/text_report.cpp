@@ -38,6 +38,7 @@ std::vector<Row> read_rows(const fs::path& path) {
     const auto text = [&](std::string_view column) { return table.text(i, column); };
     const auto number = [&](std::string_view column) { return table.number(i, column); };
     if (text("bytes_source") == "counter") continue;  // beside the model's row
+    if (!text("parent").empty()) continue;            // a program's part: on the page only
     rows.push_back({text("device"), text("kernel"), text("variant"), text("dtype"), text("shape"),
                     text("temperature"), text("level"), text("bound_by"), text("peer"),
                     text("verdict"), number("threads"), number("time_s"), number("flops"),
@@ -51,7 +52,8 @@ std::vector<Row> read_rows(const fs::path& path) {
   return rows;
 }
 
-/// One row for each benchmark: that of the level which bounds it, else the first with a place.
+/// One row for each benchmark: that of the level which bounds it; where arithmetic does, the last
+/// with a place, of the outermost level; else the first.
 std::vector<Row> bounding(const std::vector<Row>& rows) {
   using Name = std::tuple<std::string, std::string, std::string, std::string, std::string,
                           std::string, std::string>;
@@ -70,7 +72,9 @@ std::vector<Row> bounding(const std::vector<Row>& rows) {
       out.push_back(row);
     } else if (Row& kept = out[found->second];
                kept.level != kept.bound_by && !is_refused(kept.verdict)) {
-      if (row.level == row.bound_by || is_refused(row.verdict) || std::isnan(kept.intensity))
+      const bool outer = row.bound_by == "compute" && !std::isnan(row.intensity);
+      if (row.level == row.bound_by || is_refused(row.verdict) || std::isnan(kept.intensity) ||
+          outer)
         kept = row;
     }
   }

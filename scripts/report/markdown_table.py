@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import geometric_mean
 
 import load
-from select_rows import LIBRARIES, roof_order
+from select_rows import LIBRARIES, level_order, roof_order
 
 try:
     import style
@@ -66,10 +66,9 @@ def _ceilings(rows, threads):
     """Of each level's bandwidth that of the unit which is the roof."""
     def read(row):
         return row["resource"] == "bandwidth" and row["operation"] == "read"
-    levels = ["L1", "L2", "L3", "DRAM", "HBM"]
-    rows = [row for row in rows if row["threads"] == threads]
+    rows = [row for row in rows if row["threads"] == threads and row["measured"]]
     rows = [row for row in rows if read(row) or row["resource"] == "compute"]
-    rows.sort(key=lambda row: levels.index(row["level"]) if read(row) else -1)
+    rows.sort(key=lambda row: level_order(row["level"]) if read(row) else -1)
     order = lambda row: roof_order(row["verdict"], float(row["measured"]))
     best = {}
     for row in filter(read, rows):
@@ -79,7 +78,7 @@ def _ceilings(rows, threads):
         bandwidth = read(row)
         if bandwidth and order(row) < best[row["level"]]:
             continue
-        unit = "B/s" if bandwidth else _operations(row["dtype"])
+        unit = "B/s" if bandwidth else style.operations(row["dtype"])
         theory = _number(row["theory_at_clock"])
         shown.append([
             f"{row['level']} read" if bandwidth else f"{row['dtype']} {row['exec_unit']}",
@@ -175,13 +174,8 @@ def _families(rows, operation):
 FIGURES = ["variant", "time", "rate", "bound by", "of its roof", "against the best library"]
 
 
-def _operations(dtype):
-    """The unit of what integers, or floating-point numbers, do."""
-    return "OP/s" if dtype in ("s8", "u8xs8") else "FLOP/s"
-
-
 def _figures(row):
-    unit = _operations(row["dtype"])
+    unit = style.operations(row["dtype"])
     peer = _number(row["peer_ratio"])
     return [
         row["variant"],

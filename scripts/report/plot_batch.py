@@ -30,12 +30,12 @@ def _mark_critical(axes, row, color, place):
                   fontsize=8, ha="center")  # fmt: skip
 
 
-def _ticks(axes):
+def _ticks(axes, unit):
     axes.xaxis.set_major_locator(LogLocator(base=2, numticks=30))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5), numticks=30))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{style.tick(v)}FLOP/s"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{style.tick(v)}{unit}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.grid(True, which="major", color=style.GRID, linewidth=0.7)
     axes.set_axisbelow(True)
@@ -65,13 +65,14 @@ def draw(rows):
                       linestyle="none", label=f"{_size(d, f)}, measured",
                       gid=f"points-{place}")  # fmt: skip
         _mark_critical(axes, curve[0], color, place)
-    _ticks(axes)
+    unit = style.operations(rows[0].compute)
+    _ticks(axes, unit)
     axes.set_xlabel("batch B")
     axes.legend(loc="lower right", fontsize=8, facecolor="white", edgecolor="none", framealpha=1)
     where = rows[0].hardware or "given peak and bandwidth"
     figure.text(0.012, 0.975, style.shorten(f"{where}: X[B,D] Y[D,F], {rows[0].dtype}", 80),
                 fontsize=11.5, fontweight="bold", va="top")  # fmt: skip
-    peak = f"peak {style.quantity(rows[0].peak, 'FLOP/s')} ({rows[0].compute})"
+    peak = f"peak {style.quantity(rows[0].peak, unit)} ({rows[0].compute})"
     note = f"{peak}  ·  lines: what compulsory bytes allow; B: compute-bound beyond"
     if measured:
         note += "; squares: measured cold, all cores"

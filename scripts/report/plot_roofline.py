@@ -18,6 +18,10 @@ SMALL = 7.6
 UNDER_TEXT = dict(facecolor="white", edgecolor="none", alpha=0.8, pad=0.5)
 # Roofs this close share a label.
 SAME = 0.01
+# Points this far above their level's line are spoken of.
+ABOVE = 0.03
+# What makes samples doubtful, as `check` and the tables have it.
+DOUBTS = ("not-quiet", "samples-disagree")
 MOST_ENTRIES = 12  # of kernels, and of dtypes, that the legend names
 
 
@@ -36,7 +40,8 @@ def _compute_labels(roofs):
     """One label for roofs within SAME of each other: [(rate, name, its text, a row if of one dtype)]."""
     groups = []
     for row in reversed(roofs):
-        if groups and row.measured <= groups[-1][0].measured * (1 + SAME):
+        near = groups and row.measured <= groups[-1][0].measured * (1 + SAME)
+        if near and style.operations(row.dtype) == style.operations(groups[-1][0].dtype):
             groups[-1].append(row)
         else:
             groups.append([row])
@@ -49,8 +54,7 @@ def _compute_labels(roofs):
         else:
             name = ", ".join(f"{row.dtype} {row.exec_unit}" for row in rows)
         star = " *" if any(_flagged(row) for row in rows) else ""
-        unit = "OP/s" if rows[0].dtype in ("s8", "u8", "s4", "u8xs8") else "FLOP/s"
-        rate = f"{style.quantity(rows[0].measured, unit)}{star}"
+        rate = f"{style.quantity(rows[0].measured, style.operations(rows[0].dtype))}{star}"
         labels.append((rows[0].measured, name, rate, rows[0] if len(dtypes) == 1 else None))
     return labels
 
@@ -69,6 +73,14 @@ class _Panel:
             if p.row.threads not in (None, whole)
         }
         self.placer = style.Placer()
+
+    def beyond_line(self):
+        """Bandwidths, higher than the line of the level that bounds them, that points were held
+        against: the main memory beside a sample may be quicker than the run's ceiling."""
+        line = {row.level: row.measured for row in self.memory}
+        rows = (p.row for p in self.points if p.row.level == p.row.bound_by and p.row.level in line)
+        above = (r for r in rows if r.flops_per_s > r.intensity * line[r.level] * (1 + ABOVE))
+        return [r.roof_flops_per_s / r.intensity for r in above if r.roof_flops_per_s]
 
     def draw(self):
         self._limits()
@@ -348,6 +360,14 @@ def _notes(results, panels):
     if flagged:
         names = {f"{r.level or r.dtype} {r.verdict}": None for r in flagged}
         notes.append(f"* roof in doubt: {', '.join(names)}")
+    beside = [rate for panel in panels for rate in panel.beyond_line()]
+    if beside:
+        span = " to ".join(style.quantity(rate, "B/s") for rate in dict.fromkeys((min(beside), max(beside))))
+        notes.append(f"{len(beside)} above their memory's line: held against the memory beside each sample, {span}")
+    points_ = [point.row for panel in panels for point in panel.points]
+    doubtful = sum(bool(set(row.verdict.split("+")) & set(DOUBTS)) for row in points_)
+    if doubtful:
+        notes.append(f"{doubtful} of {len(points_)} points: too few quiet samples, or samples that disagree")
     fewer = [name for panel in panels for name in panel.on_fewer]
     if fewer:
         more = ", …" if len(fewer) > 3 else ""

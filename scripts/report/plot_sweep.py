@@ -129,6 +129,7 @@ def draw(results):
         )
         title = _title(results, device, resource, threads)
         _draw(axes, title, resource, curves, known, (min(sizes), max(sizes)))
-    each = " per thread" if any(device == "cpu" for device, *_ in panels) else ""
-    axes.set_xlabel(f"working set{each}", fontsize=8.5)
+        if i + 1 == len(panels) or panels[i + 1][0] != device:
+            each = " per thread" if device == "cpu" else ""
+            axes.set_xlabel(f"working set{each}", fontsize=8.5)
     return figure

@@ -31,7 +31,8 @@ def in_few_colours(png):
 
     out = io.BytesIO()
     whole = Image.open(png).convert("RGB")
-    whole.quantize(256, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    dither = getattr(Image, "Dither", Image)  # Pillow before 9.1
+    whole.quantize(256, dither=dither.NONE).save(out, "PNG", optimize=True)
     return out
 
 

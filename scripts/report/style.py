@@ -35,7 +35,6 @@ def apply():
         {
             "font.family": ["DejaVu Sans"],
             "font.size": 9,
-            "text.parse_math": False,  # names may hold dollar signs
             "text.color": INK,
             "axes.edgecolor": "#666666",
             "axes.labelcolor": INK,
@@ -48,6 +47,13 @@ def apply():
             "svg.hashsalt": "roofline",  # the same results make the same bytes
         }
     )
+    if "text.parse_math" in matplotlib.rcParams:  # from Matplotlib 3.6 on
+        matplotlib.rcParams["text.parse_math"] = False  # names may hold dollar signs
+
+
+def operations(dtype):
+    """The unit of what integers, or floating-point numbers, do: as the program has it (rate_unit())."""
+    return "FLOP/s" if "f" in dtype or dtype.startswith("e") else "OP/s"
 
 
 def dtype_color(dtype, known):

@@ -38,10 +38,13 @@ function ceilingId(c) {
   return [c.resource, what, c.operation, c.exec_unit, `threads:${c.threads ?? 1}`].join("/");
 }
 
+// Random data, warmed up and not for long: zeros, a rested chip and seconds of load are no roof.
+const isRoof = (c) => !/\b(zeros|burst|sustained)\b/.test(c.condition);
+
 // One row for each ceiling: what quiet moments gave where there were any, else as lived. A quiet
 // row keeps the other as `lived`.
 function quietBeforeLived(ceilings) {
-  const same = groupBy(ceilings, (c) => JSON.stringify([c.device, c.id]));
+  const same = groupBy(ceilings.filter(isRoof), (c) => JSON.stringify([c.device, c.id]));
   return [...same.values()].map((rows) => {
     const quiet = rows.find((c) => c.condition.endsWith("quiet"));
     return quiet ? {...quiet, lived: rows.find((c) => c !== quiet)} : rows[0];

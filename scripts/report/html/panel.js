@@ -361,8 +361,10 @@ class Panel {
   drawBand() {
     const data = {x: [], low: [], high: []};
     this.bandNote = "";
-    const level = this.drawn[0].memory.find((m) => m.level === state.level);
     const chosen = this.shown.filter(({b}) => b.id === state.selected);
+    const threads = chosen[0]?.b.threads ?? this.run.cores.get(this.device);
+    const {memory} = this.drawn.find((d) => d.threads === threads) ?? this.drawn[0];
+    const level = memory.find((m) => m.level === state.level);
     const peaks = (level ? (chosen.length ? chosen : this.shown) : [])
                       .map(({b, row}) => ({peak: limits(row).peak, dtype: b.dtype}));
     const peak = largest(peaks.map((p) => p.peak));
@@ -382,6 +384,18 @@ class Panel {
     this.band.data = data;
   }
 
+  // Bandwidths, higher than the line of the level that bounds them, that points were held against.
+  aboveTheirLine() {
+    const lines = new Map(this.drawn.flatMap(
+        ({memory, threads}) => memory.map((m) => [`${m.level} ${threads}`, m.measured])));
+    return this.shown
+        .filter(
+            ({b, row}) => row.level === b.bound_by &&
+                row.achieved_bytes_per_s > 1.03 * lines.get(`${row.level} ${b.threads}`))
+        .map(({row}) => limits(row).bandwidth)
+        .filter(Boolean);
+  }
+
   select() {
     const ours = this.shown.filter(({b}) => b.id === state.selected);
     this.drawBand();
@@ -392,14 +406,18 @@ class Panel {
     const ours = visible.filter((b) => b.run === this.run && b.device === this.device);
     const refused = ours.filter((b) => b.refused).length;
     const unplaced = ours.filter((b) => !b.refused && pointRows(b).length === 0).length;
-    const {memory, compute, threads} = this.drawn[0];
+    const {threads} = this.drawn[0];
+    const roofs = this.drawn.flatMap(({memory, compute}) => [...memory, ...compute]);
     const below = threads && this.drawn.length === 1 ?
         this.shown.filter(({b}) => b.threads != null && b.threads < threads) :
         [];
     const onFewer = unique(below.map(({b}) => `${shorten(b.kernel, 40)} on ${b.threads}`));
-    const doubtful = [...memory, ...compute]
-                         .filter((c) => c.verdict && c.verdict !== "ok")
-                         .map((c) => `${c.level || `${c.dtype} ${c.exec_unit}`} ${c.verdict}`);
+    const doubtful =
+        unique(roofs.filter((c) => c.verdict && c.verdict !== "ok")
+                   .map((c) => `${c.level || `${c.dtype} ${c.exec_unit}`} ${c.verdict}`));
+    const beside = this.aboveTheirLine();
+    const unsure =
+        this.shown.filter(({row}) => /not-quiet|samples-disagree/.test(row.verdict)).length;
     const where =
         panels.length > 1 ? `${shorten(this.run.label, 60)} ${shorten(this.device, 20)}: ` : "";
     return [
@@ -415,7 +433,15 @@ class Panel {
       this.shown.length > CROWD &&
           `Of more than ${
               CROWD} points, marks beneath others are painted only when zoomed in, and none has an error bar.`,
-      !memory.length && !compute.length && "No ceilings are known: points without roofs.",
+      !roofs.length && "No ceilings are known: points without roofs.",
+      beside.length &&
+          `${
+              beside
+                  .length} above their memory's line: held against the memory beside each sample, ${
+              quantity(Math.min(...beside), "B/s")} to ${quantity(Math.max(...beside), "B/s")}.`,
+      unsure &&
+          `${unsure} of ${
+              this.shown.length} points: too few quiet samples, or samples that disagree.`,
       this.bandNote,
     ].filter(Boolean)
         .map((note) => plain(where + note));

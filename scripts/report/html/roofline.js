@@ -31,12 +31,12 @@ function buildLegend() {
     }
     if (keys.length > MOST_KEYS)
       entries.push(el("span", {class: "legend-item"}, `and ${keys.length - MOST_KEYS} more`));
-    if (keys.length > colours.length)
-      entries.push(
-          el("span", {class: "legend-item"},
-             `${keys.length} share ${
-                 colours.length} colours: filter, or point at a mark to tell them apart`));
   }
+  const keys = colourKeys[state.colour].size;
+  if (keys > colours.length)
+    entries.push(el(
+        "span", {class: "legend-item"},
+        `${keys} share ${colours.length} colours: filter, or point at a mark to tell them apart`));
   const note = (mark, words) => el("span", {class: "legend-item"}, mark, " ", words);
   entries.push(
       note("□", "hollow: a library"), note("━", "measured"), note("╌", "theory at clock"),

@@ -11,6 +11,8 @@ const CHOICES = {
   variant: {label: "Variant", value: (b) => b.variant || "(none)"},
   dtype: {label: "dtype", value: (b) => b.dtype},
   bound: {label: "Bound by", value: (b) => b.bound_by || "(unknown)"},
+  verdict:
+      {label: "Verdict", value: (b) => b.refused || (b.bound ?? b.rows[0]).verdict || "(unknown)"},
   source: {label: "Bytes from", value: (b) => b.bytes_source || "(unknown)"},
 };
 // What marks may be coloured by, and how the drop-down calls it.
@@ -50,7 +52,10 @@ function writeAddress() {
     if (state[key] !== usual) address.set(key, state[key]);
   }
   const fragment = String(address);
-  history.replaceState(null, "", fragment ? `#${fragment}` : location.pathname + location.search);
+  try {
+    history.replaceState(null, "", fragment ? `#${fragment}` : location.pathname + location.search);
+  } catch {  // too often for the browser, or a page without an address of its own
+  }
 }
 
 // Changes the state, tells everyone which keys changed and notes it in the address.

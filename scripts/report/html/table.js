@@ -65,7 +65,7 @@ const COLUMNS = [
       (b) => b.bound?.intensity ?? null, plainNumber),
   column("bound_by", "bound by", "compute, or the level with the largest time", (b) => b.bound_by),
   column(
-      "roof", "optimal FLOP rate", "its roof at that level",
+      "roof_flops_per_s", "optimal FLOP rate", "its roof at that level",
       (b) => b.bound?.roof_flops_per_s ?? null, (v, b) => quantity(v, rateUnit(b.dtype))),
   column(
       "fraction_of_roof", "roofline efficiency", "achieved over that roof",
@@ -92,6 +92,8 @@ const COLUMNS = [
   column("peer", "library", "the fastest on the same work", (b) => b.peer),
   column(
       "peer_ratio", "to library", "above 1, this one is faster", (b) => b.peer_ratio, plainNumber),
+  column("scope", "scope", "operation, program, or what is part of one", (b) => b.scope),
+  column("parent", "part of", "the program", (b) => b.parent),
   column("bytes_source", "bytes from", "model or counter", (b) => b.bytes_source),
   column(
       "verdict", "verdict", "ok, or what is wrong",

@@ -27,12 +27,13 @@ function tick(value, unit) {
 // A tick of a ratio: 0.1, 10, 1000.
 const plainTick = (value) => String(Number(value.toPrecision(6)));
 
-const SIZES = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
+const SIZES = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
 
 function size(bytes) {
   if (bytes == null) return "";
   const [scale, unit] = SIZES.find(([s]) => bytes >= s) ?? SIZES.at(-1);
-  return `${Number((bytes / scale).toPrecision(3))} ${unit}`;
+  const value = bytes / scale;
+  return `${value < 999.5 ? Number(value.toPrecision(3)) : Math.round(value)} ${unit}`;
 }
 
 function percent(fraction) {
@@ -48,7 +49,7 @@ function plainNumber(value) {
 }
 
 function rateUnit(dtype) {
-  return ["s8", "u8", "s4", "u8xs8"].includes(dtype) ? "OP/s" : "FLOP/s";
+  return dtype.includes("f") || dtype.startsWith("e") ? "FLOP/s" : "OP/s";
 }
 
 function threadWords(threads) {

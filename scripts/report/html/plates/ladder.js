@@ -4,7 +4,7 @@
 const shareOfRoof = (b) => shareOf(b.t_lower_s, b.time_s);
 
 function ladderChoices(run) {
-  const able = run.ran.filter((b) => shareOfRoof(b) != null);
+  const able = run.ran.filter((b) => !b.parent && shareOfRoof(b) != null);
   return titledBy(groupBy(able, sameWork), workWords)
       .filter(({rows}) => rows.length > 1)
       .sort((a, b) => b.rows.length - a.rows.length || b.rows[0].flops - a.rows[0].flops);
