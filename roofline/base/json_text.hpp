@@ -11,4 +11,11 @@ namespace roofline {
 /// BadInput with the line and the byte at which it stops being JSON.
 nlohmann::json parse_json(std::string_view text, const std::string& source);
 
+/// For people and programs, in lines. Bytes that are no UTF-8, as a folder's name may have, become
+/// U+FFFD.
+template <class Json>
+std::string json_text(const Json& value) {
+  return value.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace roofline

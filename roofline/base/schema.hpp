@@ -21,7 +21,7 @@ inline constexpr Column kCeilingsColumns[] = {
     {"device", "", "cpu or gpu"},
     {"resource", "", "compute, bandwidth, latency or link"},
     {"level", "",
-     "L1, L2, L3, DRAM, HBM, shared (a GPU's, latency only) or the link's name; empty for "
+     "L1, L2, L3, DRAM, HBM, shared (a GPU's, latency only), launch or the link's name; empty for "
      "compute"},
     {"operation", "", "fma_peak; read, write, copy, triad …; chase; launch"},
     {"dtype", "", "element type, as in benchmark names"},

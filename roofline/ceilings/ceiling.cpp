@@ -68,6 +68,8 @@ double rank(const std::string& resource, double value) {
   return resource == "latency" ? 1 / value : value;
 }
 
+bool is_main_memory(std::string_view level) { return level == "DRAM" || level == "HBM"; }
+
 int level_rank(std::string_view level) {
   constexpr std::string_view kOrder[] = {"shared", "L1", "L2", "L3", "L4", "DRAM", "HBM"};
   return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), level) -

@@ -17,9 +17,8 @@ inline constexpr double kClockUncertainty = 0.03;
 /// is no ceiling, and the point must not be believed either.
 inline constexpr double kLargestUncertainty = 0.10;
 
-/// One row of ceilings.csv; see kCeilingsColumns.
-struct Ceiling {
-  std::string machine;
+/// What a probe found of a limit.
+struct Probed {
   std::string device;  ///< empty: of a spec chip, serves any
   std::string resource, level, operation, dtype, exec_unit;
   int threads = 1;
@@ -27,8 +26,13 @@ struct Ceiling {
   double working_set_bytes = kUnknownNumber;
   double measured = kUnknownNumber, measured_low = kUnknownNumber, measured_high = kUnknownNumber;
   int samples = 0, samples_rejected = 0;
-  double disagreement = kUnknownNumber, clock_fall = kUnknownNumber;  ///< not in the table
+  double disagreement = kUnknownNumber, clock_fall = kUnknownNumber;  ///< in no table
   double clock_hz = kUnknownNumber;
+};
+
+/// One row of ceilings.csv; see kCeilingsColumns.
+struct Ceiling : Probed {
+  std::string machine;
   double gpu_sms = kUnknownNumber, memory_clock_hz = kUnknownNumber;  ///< seen; not in the table
   double theory_at_clock = kUnknownNumber;
   double advertised = kUnknownNumber;
@@ -44,16 +48,12 @@ struct Ceiling {
 };
 
 /// One row of sweep.csv; see kSweepColumns.
-struct SweepPoint {
-  std::string device, resource, level, operation, variant, dtype, exec_unit, condition;
-  int threads = 1;
+struct SweepPoint : Probed {
+  std::string variant;
   std::string probe;         ///< the benchmark's name
   bool level_named = false;  ///< by the probe itself, not by its size; not in the table
-  double size_bytes = kUnknownNumber, working_set_bytes = kUnknownNumber;
-  double measured = kUnknownNumber, measured_low = kUnknownNumber, measured_high = kUnknownNumber;
-  int samples = 0, samples_rejected = 0;
-  double relative_mad = kUnknownNumber, clock_hz = kUnknownNumber;
-  double disagreement = kUnknownNumber, clock_fall = kUnknownNumber;  ///< not in the table
+  double size_bytes = kUnknownNumber;
+  double relative_mad = kUnknownNumber;
   bool plateau = false;
 };
 
@@ -65,6 +65,8 @@ double rank(const std::string& resource, double value);
 
 /// Order of levels from the core outwards, for sorting; unknown ones come last.
 int level_rank(std::string_view level);
+/// DRAM, or a GPU's HBM.
+bool is_main_memory(std::string_view level);
 
 /// Kernels run on random data, warmed up and not for long: a row on zeros, of a rested chip (burst)
 /// or after seconds of load (sustained) says what those are worth and is no roof.

@@ -15,10 +15,6 @@
 namespace roofline {
 namespace {
 
-struct Figure {
-  double median = kUnknownNumber, low = kUnknownNumber, high = kUnknownNumber;
-};
-
 /// Which samples count.
 enum class Moments { kQuiet, kAsLived };
 
@@ -30,16 +26,6 @@ double clock_of(const Benchmark& row, Moments moments) {
   return moments == Moments::kQuiet ? row.clock_hz : row.lived_clock_hz;
 }
 
-/// `work` / time, or the time itself where work is 0.
-Figure figure_of(const std::vector<double>& times, double work) {
-  Figure out{median(times), kUnknownNumber, kUnknownNumber};
-  if (const auto interval = median_interval(times)) {
-    std::tie(out.low, out.high) = *interval;
-  }
-  if (work > 0) out = {work / out.median, work / out.high, work / out.low};
-  return out;
-}
-
 std::string condition_of(const Benchmark& row, Moments moments) {
   std::string out;
   for (const char* key : {"data", "hold"}) {
@@ -48,11 +34,11 @@ std::string condition_of(const Benchmark& row, Moments moments) {
   return out + (moments == Moments::kQuiet ? "quiet" : "as-lived");
 }
 
-Ceiling ceiling_of(const Benchmark& row, Moments moments, std::string resource, std::string level,
-                   std::string operation, double work) {
+/// `work` / time, or the time itself where work is 0.
+Probed probed(const Benchmark& row, Moments moments, std::string resource, std::string level,
+              std::string operation, double work) {
   const auto& times = times_of(row, moments);
-  const Figure figure = figure_of(times, work);
-  Ceiling out;
+  Probed out;
   out.device = row.device;
   out.resource = std::move(resource);
   out.level = std::move(level);
@@ -62,15 +48,20 @@ Ceiling ceiling_of(const Benchmark& row, Moments moments, std::string resource, 
   out.threads = row.threads;
   out.condition = condition_of(row, moments);
   out.working_set_bytes = row.working_set_bytes;
-  out.measured = figure.median;
-  out.measured_low = figure.low;
-  out.measured_high = figure.high;
+  out.measured = median(times);
+  if (const auto interval = median_interval(times)) {
+    std::tie(out.measured_low, out.measured_high) = *interval;
+  }
+  if (work > 0) {
+    out.measured = work / out.measured;
+    std::tie(out.measured_low, out.measured_high) =
+        std::pair(work / out.measured_high, work / out.measured_low);
+  }
   out.samples = static_cast<int>(times.size());
   out.samples_rejected = static_cast<int>(row.lived_times_s.size() - times.size());
   out.disagreement = disagreement(times);
   out.clock_fall = clock_fall(row, moments == Moments::kQuiet);
   out.clock_hz = clock_of(row, moments);
-  out.probes = {row.name};
   return out;
 }
 
@@ -84,20 +75,13 @@ double key_number(const Benchmark& row, std::string_view key) {
 
 SweepPoint sweep_point(const Benchmark& row, Moments moments, const CeilingContext& context) {
   const bool chase = row.kernel == "chase";
-  const auto& times = times_of(row, moments);
-  const Figure figure = figure_of(times, chase ? 0 : row.bytes);
-  SweepPoint out;
-  out.probe = row.name;
-  out.device = row.device;
-  out.resource = chase ? "latency" : "bandwidth";
-  out.operation = chase || row.key("access").empty() ? row.kernel : row.key("access");
+  SweepPoint out{probed(row, moments, chase ? "latency" : "bandwidth", "",
+                        chase || row.key("access").empty() ? row.kernel : row.key("access"),
+                        chase ? 0 : row.bytes)};
   out.variant = row.variant;
-  out.dtype = row.dtype;
-  out.exec_unit = row.exec_unit;
-  out.condition = condition_of(row, moments);
-  out.threads = row.threads;
+  out.probe = row.name;
   out.size_bytes = key_number(row, "size");
-  out.working_set_bytes = row.working_set_bytes;
+  out.relative_mad = relative_mad(times_of(row, moments));
   if (!row.key("level").empty()) {
     out.level = row.key("level");
     out.level_named = true;
@@ -106,15 +90,6 @@ SweepPoint sweep_point(const Benchmark& row, Moments moments, const CeilingConte
   } else {
     out.level = level_of_size(out.size_bytes, out.threads, context.caches);
   }
-  out.measured = figure.median;
-  out.measured_low = figure.low;
-  out.measured_high = figure.high;
-  out.samples = static_cast<int>(times.size());
-  out.samples_rejected = static_cast<int>(row.lived_times_s.size() - times.size());
-  out.relative_mad = relative_mad(times);
-  out.disagreement = disagreement(times);
-  out.clock_fall = clock_fall(row, moments == Moments::kQuiet);
-  out.clock_hz = clock_of(row, moments);
   return out;
 }
 
@@ -182,24 +157,7 @@ Ceilings take_sweeps(const std::vector<Benchmark>& rows, Moments moments,
     if (points[0].level.empty()) continue;
     bool flat = false;
     const SweepPoint& best = points[take_plateau(points, flat)];
-    Ceiling row;
-    row.device = best.device;
-    row.resource = best.resource;
-    row.level = best.level;
-    row.operation = best.operation;
-    row.dtype = best.dtype;
-    row.exec_unit = best.exec_unit;
-    row.threads = best.threads;
-    row.condition = best.condition;
-    row.working_set_bytes = best.working_set_bytes;
-    row.measured = best.measured;
-    row.measured_low = best.measured_low;
-    row.measured_high = best.measured_high;
-    row.samples = best.samples;
-    row.samples_rejected = best.samples_rejected;
-    row.disagreement = best.disagreement;
-    row.clock_fall = best.clock_fall;
-    row.clock_hz = best.clock_hz;
+    Ceiling row{static_cast<const Probed&>(best)};
     for (const SweepPoint& point : points) row.probes.push_back(point.probe);
     const bool may_be_alone = best.resource == "latency" || best.level_named;
     if (!flat && !(may_be_alone && points.size() == 1)) {
@@ -219,12 +177,17 @@ Ceilings take_sweeps(const std::vector<Benchmark>& rows, Moments moments,
 std::vector<Ceiling> take_points(const std::vector<Benchmark>& rows, Moments moments) {
   std::vector<Ceiling> out;
   for (const Benchmark& row : rows) {
+    const auto add = [&](const char* resource, const std::string& level,
+                         const std::string& operation, double work) {
+      out.push_back({probed(row, moments, resource, level, operation, work)});
+      out.back().probes = {row.name};
+    };
     if (row.kernel == "fma_peak") {
-      out.push_back(ceiling_of(row, moments, "compute", "", row.kernel, row.flops));
+      add("compute", "", row.kernel, row.flops);
     } else if (row.kernel == "launch") {
-      out.push_back(ceiling_of(row, moments, "latency", "launch", row.variant, 0));
+      add("latency", "launch", row.variant, 0);
     } else if (row.kernel == "link") {
-      out.push_back(ceiling_of(row, moments, "link", row.variant, row.key("access"), row.bytes));
+      add("link", row.variant, row.key("access"), row.bytes);
     }
   }
   return out;

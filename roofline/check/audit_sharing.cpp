@@ -64,15 +64,14 @@ Finding shared_cores(const Box& box) {
   }
   const double share = median(shares);
   if (std::isnan(share)) return out;
-  const std::string hypervisor = box.machine.text("/state/hypervisor");
-  const bool guest = !hypervisor.empty() && hypervisor != "none";
   const bool siblings = box.machine.flag("/state/smt_active").value_or(false);
   out.grade = share < limit("as_lived_share") ? Grade::kWarn : Grade::kPass;
   out.text = fmt::format("peaks over all moments are {} of those in quiet ones", percent(share));
   if (out.grade == Grade::kPass) return out;
   out.text += load(box).grade == Grade::kWarn
                   ? ": other processes of this system run on these cores"
-              : guest    ? ": virtual CPUs share cores (SMT siblings) with others on the host"
+              : box.machine.is_virtual()
+                  ? ": virtual CPUs share cores (SMT siblings) with others on the host"
               : siblings ? ": other work runs on the SMT siblings"
                          : ": other work runs on these cores";
   return out;

@@ -12,8 +12,8 @@
 #include "roofline/base/statistics.hpp"
 #include "roofline/ceilings/ceilings_csv.hpp"
 #include "roofline/results/run_folder.hpp"
+#include "roofline/results/run_notes.hpp"
 #include "roofline/results/unpacked.hpp"
-#include "roofline/run/gpu_choice.hpp"
 
 namespace roofline::check {
 namespace {

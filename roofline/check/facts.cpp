@@ -44,6 +44,11 @@ std::string Facts::text(const std::string& pointer) const {
   return value.get<std::string>();
 }
 
+bool Facts::is_virtual() const {
+  const std::string hypervisor = text("/state/hypervisor");
+  return !hypervisor.empty() && hypervisor != "none";
+}
+
 std::optional<std::size_t> Facts::size(const std::string& pointer) const {
   const json value = at(pointer);
   if (value.is_null()) return std::nullopt;

@@ -22,6 +22,8 @@ class Facts {
   double number(const std::string& pointer) const;
   std::optional<bool> flag(const std::string& pointer) const;
   std::string text(const std::string& pointer) const;
+  /// Whether a hypervisor is below, as far as is known.
+  bool is_virtual() const;
   /// Entries of an array; nothing if it is unknown.
   std::optional<std::size_t> size(const std::string& pointer) const;
 

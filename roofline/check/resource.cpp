@@ -60,7 +60,6 @@ void set_typical(const std::vector<Box>& others, Resource& resource) {
 }
 
 ShareRule question(const Box& box, const Ceiling& c, const char* against) {
-  const std::string hypervisor = box.machine.text("/state/hypervisor");
   ShareRule out;
   out.against = against;
   out.device = c.device;
@@ -69,7 +68,7 @@ ShareRule question(const Box& box, const Ceiling& c, const char* against) {
   out.exec_unit = c.exec_unit;
   out.dtype = c.dtype;
   if (c.device == "gpu") out.capability = box.capability.substr(0, box.capability.find('.'));
-  out.is_virtual = !hypervisor.empty() && hypervisor != "none";
+  out.is_virtual = box.machine.is_virtual();
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "roofline/base/json_text.hpp"
 #include "roofline/cli/arguments.hpp"
 #include "roofline/cli/commands.hpp"
 
@@ -46,7 +47,7 @@ void add_check(CLI::App& app, int& exit_code) {
     const bool one = reports.size() == 1;
     if (options->json) {
       const auto json = one ? check::json_of(reports.front()) : check::json_of(reports);
-      fmt::print("{}\n", json.dump(2));
+      fmt::print("{}\n", json_text(json));
     } else {
       fmt::print("{}", one ? check::text_of(reports.front()) : check::text_of(reports));
     }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "roofline/base/error.hpp"
+#include "roofline/base/json_text.hpp"
 #include "roofline/cli/arguments.hpp"
 #include "roofline/cli/commands.hpp"
 
@@ -45,7 +46,7 @@ void add_compare(CLI::App& app, int& exit_code) {
     }
     const auto result = compare::compare(options->a.string(), a, options->b.string(), b);
     if (options->json) {
-      fmt::print("{}\n", compare::json_of(result).dump(2));
+      fmt::print("{}\n", json_text(compare::json_of(result)));
     } else {
       fmt::print("{}", compare::text_of(result));
     }

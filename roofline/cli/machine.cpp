@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "roofline/base/json_text.hpp"
 #include "roofline/cli/commands.hpp"
 #include "roofline/specs/advertised.hpp"
 
@@ -151,7 +152,7 @@ void add_machine(CLI::App& app, int& exit_code) {
     auto facts = machine::probe().facts;
     add_advertised(facts);
     if (*as_json) {
-      fmt::print("{}\n", facts.dump(2));
+      fmt::print("{}\n", json_text(facts));
     } else {
       print_machine(facts);
     }

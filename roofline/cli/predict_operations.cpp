@@ -6,6 +6,7 @@
 
 #include "roofline/base/dtype_names.hpp"
 #include "roofline/base/error.hpp"
+#include "roofline/base/json_text.hpp"
 #include "roofline/base/text_table.hpp"
 #include "roofline/cli/predict.hpp"
 
@@ -31,7 +32,7 @@ void print(const PredictOptions& options, const std::string& what,
         {"critical_batch", json_number(p.critical_batch)},
         {"critical_batch_rule_of_thumb", json_number(p.critical_batch_rule_of_thumb)},
         {"hardware", json_of(options, hardware, roofs)}};
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", json_text(out));
     return;
   }
   const std::string unit = work_unit(roofs);
@@ -58,13 +59,6 @@ void print(const PredictOptions& options, const std::string& what,
                                     ? fmt::format("above B = {:.5g} ({})", *p.critical_batch, rule)
                                     : fmt::format("at no B ({})", rule));
   }
-}
-
-predict::Prediction finite(const predict::Prediction& p) {
-  if (!std::isfinite(p.t_upper_s) || !(p.t_lower_s > 0)) {
-    throw BadInput("the shape or --params is out of range: the time is not a finite number");
-  }
-  return p;
 }
 
 Tile tile_of(const std::string& text) {
@@ -110,7 +104,7 @@ void add_matmul(CLI::App& predict, int& exit_code) {
         fmt::format("{} X[{},{}] x {} Y[{}{},{}] -> {}{}", o->x, o->work.b, o->work.d, o->y,
                     o->work.batched ? fmt::format("{},", o->work.b) : "", o->work.d, o->work.f,
                     o->out, o->tile.empty() ? "" : ", tiles " + o->tile);
-    print(*o, what, hardware, roofs, finite(predict::predict(o->work, roofs, o->given)));
+    print(*o, what, hardware, roofs, predict::predict(o->work, roofs, o->given));
     exit_code = 0;
   });
 }
@@ -131,7 +125,7 @@ void add_dot(CLI::App& predict, int& exit_code) {
     const auto hardware = hardware_of(*o);
     const auto roofs = roofs_of(*o, hardware, o->dtype, o->dtype, true);
     print(*o, fmt::format("{} dot product of {} elements", o->dtype, o->n), hardware, roofs,
-          finite(predict::predict_dot(o->n, element_bytes(o->dtype), roofs, o->given)));
+          predict::predict_dot(o->n, element_bytes(o->dtype), roofs, o->given));
     exit_code = 0;
   });
 }
@@ -165,7 +159,7 @@ void add_attention(CLI::App& predict, int& exit_code) {
     const std::string what = fmt::format(
         "decode attention, batch {}, context {}, {} heads over {} of {}, {} cache", o->work.batch,
         o->work.context, o->work.heads, o->work.kv_heads, o->work.head_dim, o->kv);
-    print(*o, what, hardware, roofs, finite(predict::predict(o->work, roofs, o->given)));
+    print(*o, what, hardware, roofs, predict::predict(o->work, roofs, o->given));
     exit_code = 0;
   });
 }

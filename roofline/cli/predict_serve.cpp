@@ -8,6 +8,7 @@
 
 #include "roofline/base/dtype_names.hpp"
 #include "roofline/base/error.hpp"
+#include "roofline/base/json_text.hpp"
 #include "roofline/base/text_table.hpp"
 #include "roofline/cli/predict_serving.hpp"
 
@@ -208,7 +209,7 @@ int serve(Options& o) {
   if (o.searches()) json["slices"] = json_of(slices);
   json["hardware"] = json_of(o, hardware, o.serving.roofs);
   if (o.as_json) {
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json));
   } else if (!found) {
     fmt::print("{}\n", nothing_words(o));
   } else {

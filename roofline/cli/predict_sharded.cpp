@@ -6,6 +6,7 @@
 
 #include "roofline/base/dtype_names.hpp"
 #include "roofline/base/error.hpp"
+#include "roofline/base/json_text.hpp"
 #include "roofline/base/text_table.hpp"
 #include "roofline/cli/predict.hpp"
 #include "roofline/predict/sharded.hpp"
@@ -36,7 +37,7 @@ void print(const Options& o, const predict::Hardware& hardware, const predict::R
         {"critical_dimension",
          p.critical_dimension.empty() ? OrderedJson(nullptr) : OrderedJson(p.critical_dimension)},
         {"hardware", json_of(o, hardware, roofs)}};
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", json_text(out));
     return;
   }
   print_line("work", fmt::format("{} X[{},{}] x {} Y[{},{}] -> {} over {} chips, {} split, {}", o.x,
@@ -102,7 +103,9 @@ void add_predict_sharded(CLI::App& predict, int& exit_code) {
     const auto roofs = roofs_of(*o, hardware, o->x, o->y);
     const auto p = predict::predict(o->work, roofs, o->link, o->given);
     if (!std::isfinite(p.t_upper_s)) {
-      throw BadInput("the shape or --params is out of range: the time is not a finite number");
+      throw BadInput(
+          "the shape, --params, --peak or --bandwidth is out of range: the time is not a finite "
+          "number");
     }
     print(*o, hardware, roofs, p);
     exit_code = 0;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "roofline/base/json_text.hpp"
 #include "roofline/cli/commands.hpp"
 #include "roofline/model.hpp"
 
@@ -159,9 +160,9 @@ void add_specs(CLI::App& app, int& exit_code) {
     if (options->as_json && named->count() == 0) {
       json all = json::array();
       for (const auto& chip : specs::chips()) all.push_back(as_json(chip));
-      fmt::print("{}\n", all.dump(2));
+      fmt::print("{}\n", json_text(all));
     } else if (options->as_json) {
-      fmt::print("{}\n", as_json(specs::chip(options->name)).dump(2));
+      fmt::print("{}\n", json_text(as_json(specs::chip(options->name))));
     } else if (named->count() == 0) {
       print_list();
     } else {

@@ -153,14 +153,11 @@ void add_mixed(const char* side, const std::vector<Run>& runs, std::vector<std::
   }
 }
 
+check::Facts facts_of(const Run& run) { return {run.machine, run.folder + "/machine.json"}; }
+
 Limits limits_for(const std::vector<Run>& a, const std::vector<Run>& b) {
   const check::Thresholds& known = check::Thresholds::get();
-  const auto shared = [](const Run& run) {
-    const std::string below =
-        check::Facts(run.machine, run.folder + "/machine.json").text("/state/hypervisor");
-    return !below.empty() && below != "none";
-  };
-  const bool is_virtual = shared(a.front()) || shared(b.front());
+  const bool is_virtual = facts_of(a.front()).is_virtual() || facts_of(b.front()).is_virtual();
   return {known.limit("family_error"),
           known.limit("minimum_effect"),
           known.limit(is_virtual ? "spread_virtual" : "spread"),
@@ -176,8 +173,7 @@ constexpr std::string_view kCpu = "cpu ";
 int all_threads(const std::vector<Run>& runs) {
   int most = 0;
   for (const Run& run : runs) {
-    const double usable =
-        check::Facts(run.machine, run.folder + "/machine.json").number("/usable/threads");
+    const double usable = facts_of(run).number("/usable/threads");
     if (usable >= 1) return static_cast<int>(usable);
     for (const auto* figures : {&run.ceilings, &run.benchmarks}) {
       for (const auto& [name, figure] : *figures) {
@@ -188,14 +184,21 @@ int all_threads(const std::vector<Run>& runs) {
   return most;
 }
 
+/// `name` with "all" for its threads. Behind these a program's part has its name, and a user's
+/// benchmark may have what else it tells.
+std::string of_all_cores(const std::string& name) {
+  const std::size_t count = name.rfind(kThreads) + kThreads.size();
+  const std::size_t end = std::min(name.find_first_not_of("0123456789", count), name.size());
+  return name.substr(0, count) + "all" + name.substr(end);
+}
+
 /// All cores of one machine go with all of the other, however many each has.
 void name_all_cores(std::vector<Run>& runs, int all) {
   const auto renamed = [all](const std::map<std::string, Figure>& figures) {
     std::map<std::string, Figure> out;
     for (const auto& [name, figure] : figures) {
       const bool is_all = name.starts_with(kCpu) && threads_of(name) == all;
-      const std::string start = name.substr(0, name.rfind(kThreads));
-      out[is_all ? fmt::format("{}{}all", start, kThreads) : name] = figure;
+      out[is_all ? of_all_cores(name) : name] = figure;
     }
     return out;
   };

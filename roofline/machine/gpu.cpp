@@ -215,8 +215,9 @@ GpuRoom GpuWatch::room(const std::string& gpu) const {
   if (gpu.starts_with("MIG-")) {
     nvml.call("nvmlDeviceGetHandleByUUID", gpu.c_str(), &device);
   } else {
-    for (const auto& [index, known] : driver_->devices) {
-      if (std::to_string(index) == gpu) device = known;
+    // Its place among those that are seen: NVML numbers hidden ones too.
+    for (std::size_t place = 0; place < driver_->devices.size(); ++place) {
+      if (std::to_string(place) == gpu) device = driver_->devices[place].second;
     }
   }
   if (device == nullptr) return room;

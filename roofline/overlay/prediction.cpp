@@ -13,8 +13,6 @@
 namespace roofline {
 namespace {
 
-bool is_main_memory(const Point& point) { return point.level == "DRAM" || point.level == "HBM"; }
-
 /// Impossible is what is so in roofline.csv, too.
 void judge(Predicted& row) {
   if (std::isnan(row.t_upper_s) || !(row.t_lower_s > 0)) {
@@ -33,7 +31,7 @@ void judge(Predicted& row) {
 
 Predicted part_of(const Point& point) {
   Predicted out{.point = &point, .part = point.benchmark->part, .t_flops_s = point.t_math_s};
-  if (is_main_memory(point)) {
+  if (is_main_memory(point.level)) {
     // Attention reads the KV cache, everything else weights.
     const bool kv = point.benchmark->part_op == "attention";
     (kv ? out.kv_bytes : out.parameter_bytes) = point.bytes;
@@ -44,7 +42,7 @@ Predicted part_of(const Point& point) {
                       ? kUnknownNumber
                       : std::max({out.t_flops_s, out.t_kv_s, out.t_parameters_s});
   judge(out);
-  if (!is_main_memory(point)) out.verdict = "overhead";
+  if (!is_main_memory(point.level)) out.verdict = "overhead";
   return out;
 }
 
@@ -54,7 +52,7 @@ std::vector<Predicted> predictions(const std::vector<Point>& points) {
   std::vector<Predicted> out;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const Benchmark& program = *points[i].benchmark;
-    if (program.scope != "program" || !is_main_memory(points[i])) continue;
+    if (program.scope != "program" || !is_main_memory(points[i].level)) continue;
     Predicted whole{.point = &points[i]};
     std::vector<Predicted> parts;
     for (std::size_t j = i + 1; j < points.size(); ++j) {
@@ -63,7 +61,7 @@ std::vector<Predicted> predictions(const std::vector<Point>& points) {
       if (point.benchmark->part.empty() || point.benchmark->parent != program.name) break;
       const bool first = parts.empty() || parts.back().part != point.benchmark->part;
       if (first) parts.push_back(part_of(point));
-      if (!first && is_main_memory(point)) parts.back() = part_of(point);
+      if (!first && is_main_memory(point.level)) parts.back() = part_of(point);
     }
     for (const Predicted& part : parts) {
       whole.parameter_bytes += part.parameter_bytes;

@@ -44,8 +44,9 @@ const Ceiling* compute_roof(const Benchmark& row, const std::vector<Ceiling>& ce
     if (!is_matrix_unit(ceiling.exec_unit)) keep(vector, ceiling);
     if (ceiling.exec_unit == row.exec_unit) keep(own, ceiling);
   }
-  // What no probe issues, and is faster than what one does.
-  if (own || row.exec_unit == "tcgen05") return own;
+  if (own) return own;
+  // What no probe issues, and is faster than what one does. A sheet's figure is its.
+  if (row.exec_unit == "tcgen05" && !(best && is_of_spec(*best))) return nullptr;
   // A vector kernel is not to be held against the ridge of a unit that it does not use, where there
   // is another.
   const bool by_vectors = !row.exec_unit.empty() && !is_matrix_unit(row.exec_unit);

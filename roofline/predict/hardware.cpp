@@ -11,7 +11,7 @@
 #include "roofline/ceilings/ceilings_csv.hpp"
 #include "roofline/ceilings/roofs.hpp"
 #include "roofline/results/benchmark.hpp"
-#include "roofline/run/gpu_choice.hpp"
+#include "roofline/results/run_notes.hpp"
 #include "roofline/specs/specs.hpp"
 
 namespace roofline::predict {
@@ -20,9 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-bool is_main_memory(const Ceiling& c) {
-  return c.resource == "bandwidth" && c.operation == "read" &&
-         (c.level == "DRAM" || c.level == "HBM");
+bool reads_main_memory(const Ceiling& c) {
+  return c.resource == "bandwidth" && c.operation == "read" && is_main_memory(c.level);
 }
 
 /// NaN where machine.json is missing or does not say.
@@ -172,7 +171,7 @@ Hardware machine_hardware(const fs::path& path, std::string_view device) {
   for (const Ceiling& c : all) {
     if (c.device == out.device && !std::isnan(c.measured) && !hidden(all, c) &&
         (c.device == "gpu" || c.threads == out.threads) &&
-        (c.resource == "compute" || is_main_memory(c))) {
+        (c.resource == "compute" || reads_main_memory(c))) {
       out.ceilings.push_back(c);
     }
   }
@@ -194,7 +193,7 @@ Roofs roofs(const Hardware& hardware, const ComputeChoice& choice, double peak, 
   if (std::isnan(peak)) take_peak(hardware, choice, out);
   const Ceiling* memory = nullptr;
   for (const Ceiling& c : hardware.ceilings) {
-    if (is_main_memory(c) && (!memory || is_better_roof(c, *memory))) memory = &c;
+    if (reads_main_memory(c) && (!memory || is_better_roof(c, *memory))) memory = &c;
   }
   if (memory) {
     out.level = memory->level;

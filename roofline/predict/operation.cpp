@@ -7,7 +7,16 @@
 namespace roofline::predict {
 namespace {
 
+/// Throws BadInput where the time is no finite number.
 Prediction from_cost(const Cost& cost, const Roofs& roofs, const Given& given) {
+  const auto need = [](bool holds) {
+    if (!holds)
+      throw BadInput(
+          "the shape, --params, --peak or --bandwidth is out of range: the time is not a finite "
+          "number");
+  };
+  need(cost.flops >= 0 && std::isfinite(cost.flops) && cost.bytes >= 0 &&
+       std::isfinite(cost.bytes));
   const Bounds b = bounds({.flops = cost.flops,
                            .peak_flops_per_s = roofs.peak,
                            .levels = {{roofs.level, cost.bytes, roofs.bandwidth}},
@@ -24,6 +33,7 @@ Prediction from_cost(const Cost& cost, const Roofs& roofs, const Given& given) {
                  .bound = b.bound};
   if (!std::isnan(given.step_s)) out.t_lower_s = out.t_upper_s = given.step_s;
   out.attainable_flops_per_s = out.flops / out.t_lower_s;
+  need(std::isfinite(out.t_upper_s) && out.t_lower_s > 0);
   return out;
 }
 

@@ -102,8 +102,10 @@ ServePrediction predict(const Serving& s) {
   predict_link(s, out);
   out.flops_per_dollar = s.roofs.peak * 3600 / s.price_per_hour;
   out.dollars_per_million_tokens = 1e6 * n * s.price_per_hour / 3600 / out.tokens_per_s;
-  if (!std::isfinite(out.total_bytes) || !std::isfinite(out.tokens_per_s)) {
-    throw BadInput("batch, context or params is too large: the result is not finite");
+  if (!std::isfinite(out.total_bytes) || !std::isfinite(out.t_step_s) ||
+      !std::isfinite(out.tokens_per_s)) {
+    throw BadInput(
+        "batch, context, params, peak or bandwidth is out of range: the result is not finite");
   }
   return out;
 }

@@ -39,7 +39,18 @@ void make_folders(const fs::path& path) {
   if (error) throw BadInput(fmt::format("cannot create {}: {}", path.string(), error.message()));
 }
 
-constexpr std::string_view kStart = ".start.";  // and the process id
+constexpr std::string_view kStart = ".start.";  // the process id, and a number where that is taken
+
+/// A folder for a start, of this process alone: one of another container may have its id.
+fs::path make_start(const fs::path& machine) {
+  const std::string start = fmt::format("{}{}", kStart, ::getpid());
+  for (int i = 0;; ++i) {
+    const fs::path path = machine / (i == 0 ? start : fmt::format("{}.{}", start, i));
+    std::error_code error;
+    if (fs::create_directory(path, error)) return path;
+    if (error) throw BadInput(fmt::format("cannot create {}: {}", path.string(), error.message()));
+  }
+}
 
 /// What runs left that were killed before their folder had its name. One at work holds its lock.
 void remove_dead_starts(const fs::path& machine) {
@@ -128,8 +139,7 @@ RunFolder RunFolder::create(const fs::path& root, const std::string& machine,
   make_folders(root / machine);
   // Made whole under a name that nobody looks at: a killed start leaves no half results folder.
   remove_dead_starts(root / machine);
-  const fs::path early = root / machine / fmt::format("{}{}", kStart, ::getpid());
-  make_folders(early);
+  const fs::path early = make_start(root / machine);
   RunFolder folder(early, settings);
   const auto started = [&] {
     folder.started_ = utc_now();

@@ -4,10 +4,6 @@
 
 #include <algorithm>
 
-#include "roofline/base/error.hpp"
-#include "roofline/results/benchmark.hpp"
-#include "roofline/results/run_notes.hpp"
-
 namespace roofline {
 namespace {
 
@@ -75,17 +71,6 @@ GpuChoice choose_gpu(const json& devices, const std::vector<std::string>& uuids,
                     index));
   }
   return choice;
-}
-
-std::optional<std::size_t> measured_gpu(const std::filesystem::path& folder, std::size_t gpus) {
-  const json choice = run_record(folder).value("gpu", json());
-  if (choice.is_null()) return 0;
-  if (!choice.is_string())
-    throw BadInput((folder / "run.json").string() + ": field 'gpu' is not a text");
-  const auto& gpu = choice.get_ref<const std::string&>();
-  if (gpus == 1 || gpu.empty()) return 0;
-  if (!is_gpu_index(gpu)) return {};
-  return std::stoul(gpu);
 }
 
 }  // namespace roofline

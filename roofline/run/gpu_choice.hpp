@@ -1,9 +1,7 @@
 // Which of the machine's GPUs a run measures.
 #pragma once
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,10 +26,5 @@ struct GpuChoice {
 /// short, as for CUDA, and becomes its index, which tells nobody which board it was.
 GpuChoice choose_gpu(const nlohmann::json& devices, const std::vector<std::string>& uuids,
                      const std::string& asked, const char* visible);
-
-/// Position among the machine's `gpus` GPUs of the one that a results folder measured: the first,
-/// unless its run.json names another. Empty if that is a slice of one of several (MIG), which has
-/// no index. Throws BadInput where run.json is no JSON object.
-std::optional<std::size_t> measured_gpu(const std::filesystem::path& folder, std::size_t gpus);
 
 }  // namespace roofline

@@ -97,7 +97,7 @@ class Runner {
 
   /// False if it was interrupted.
   bool measure() {
-    folder_.write_state("running", total_);
+    if (!at_an_end()) folder_.write_state("running", total_);
     for (const Group* group : groups_) {
       const double begin = progress_->elapsed_s();
       const bool on_gpu = group->on_gpu();
@@ -115,8 +115,6 @@ class Runner {
         processes_left_ -= processes(*group);
       }
       ++finished_;
-      trace_.sample(progress_->elapsed_s(), group->name);
-      trace_.write();
       if (progress_->elapsed_s() >= tables_due_s_) {
         write_tables(analyze_folder(folder_.path(), machine_), folder_.path(), machine_);
         tables_due_s_ = progress_->elapsed_s() + kTablesEvery_s;
@@ -129,8 +127,7 @@ class Runner {
   /// Measures again, within bounds, the ceilings that the results so far cast doubt on. False if it
   /// was interrupted.
   bool measure_doubtful(const Plan& plan) {
-    // A finished run is analysed again, not measured again.
-    if (groups_.empty() && folder_.ended()) return true;
+    if (at_an_end()) return true;
     for (int i = 0; i < kAttempts && again_left_s_ > 0; ++i) {
       const Analysis so_far = analyze_folder(folder_.path(), machine_);
       Group group{"", false, units_of(plan, doubtful_probes(so_far))};
@@ -151,6 +148,8 @@ class Runner {
   }
 
  private:
+  /// A finished run is analysed again, not measured again.
+  bool at_an_end() const { return groups_.empty() && folder_.ended(); }
   double samples() const { return effort_.rounds * effort_.repetitions; }
   bool in_turns(const Group& group) const { return fit_together(group, room_); }
   int rounds(const Group& group) const {
@@ -177,10 +176,18 @@ class Runner {
         effort_.shortest_sample_s, effort_.longest_sample_s);
   }
 
-  /// False if interrupted: nothing of the group is kept.
+  /// False if interrupted: nothing of the group is kept but what the trace has seen of it.
   bool measure_group(const Group& group) {
+    const bool whole = measure_rounds(group);
+    trace_.sample(progress_->elapsed_s(), group.name);
+    trace_.write();
+    return whole;
+  }
+
+  bool measure_rounds(const Group& group) {
     std::optional<LinkTurn> turn;
-    if (has_links(group)) turn.emplace(folder_.path().parent_path().parent_path(), signals_);
+    if (has_links(group))
+      turn.emplace(fs::canonical(folder_.path()).parent_path().parent_path(), signals_);
     results_.emplace(group.name, attempt_);
     std::vector<Unit> units = group.units;
     rounds_ = rounds(group);
@@ -232,7 +239,9 @@ class Runner {
 
   /// What hardware counters see of a call, beside the first row of each benchmark: in a process of
   /// its own, so that no time is taken with a profiler about. False if interrupted.
-  bool count_work(const Unit& unit) {
+  bool count_work(Unit unit) {
+    std::erase_if(unit.names, [&](const std::string& name) { return !results_->good(name); });
+    if (unit.names.empty()) return true;
     const fs::path file = folder_.scratch() / "counted.json";
     fs::remove(file);
     repetitions_ = 1;

@@ -143,16 +143,6 @@ const Peak* Chip::peak(std::string_view dtype, std::string_view exec_unit) const
   return best;
 }
 
-std::vector<std::string> Chip::dtypes() const {
-  std::vector<std::string> names;
-  for (const auto& peak : peaks) {
-    if (std::find(names.begin(), names.end(), peak.dtype) == names.end()) {
-      names.push_back(peak.dtype);
-    }
-  }
-  return names;
-}
-
 double GpuArchitecture::flops_per_cycle_per_sm(std::string_view dtype,
                                                std::string_view exec_unit) const {
   for (const auto& rate : rates) {

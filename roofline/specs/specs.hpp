@@ -55,8 +55,6 @@ struct Chip {
   const Peak* peak(std::string_view dtype, std::string_view exec_unit = "") const;
   /// Of its PCIe link, bytes/s; NaN where none is stated.
   double pcie_one_way() const;
-  /// The dtypes that it has a peak for, without repetition.
-  std::vector<std::string> dtypes() const;
 };
 
 /// What one SM of a compute capability does, whatever the product.

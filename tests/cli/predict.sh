@@ -172,6 +172,15 @@ for flag in --peak --bandwidth --params; do
       matmul "${shape[@]}" $flag "$value" "${h100[@]}"
   done
 done
+for flags in '--params 1e308' '--peak 1e-300'; do
+  bad '^roofline: the shape, --params, --peak or --bandwidth is out of range' \
+    matmul "${shape[@]}" "${h100[@]}" $flags
+done
+bad '^roofline: the shape, --params' dot --n 10 "${h100[@]}" --params 0.3
+for form in serve 'sweep serve'; do
+  bad '^roofline: batch, context, params, peak or bandwidth is out of range' \
+    $form --model llama3-8b "${h100[@]}" --peak 1e-300
+done
 for value in 15 15m 15msec ms -15ms 0ms nanms 1e999s ' 15ms' '15 ms' 1h; do
   bad "^roofline: --step '$value' is not a time above 0 with its unit" \
     matmul "${shape[@]}" --step="$value" "${h100[@]}"
@@ -213,7 +222,7 @@ for value in 0 -80 8.5 NaN '"80"' 99999999999999999999 1e9999 null; do
   bad "^roofline: wrong.json: ('layers' is .*, not a whole number from 1 to 1e9|.*not JSON)" \
     serve --model wrong.json "${h100[@]}"
 done
-bad '^roofline: batch, context or params is too large' serve --model llama3-8b "${h100[@]}" \
+bad '^roofline: batch, context, params, peak or bandwidth is out of range' serve --model llama3-8b "${h100[@]}" \
   --params 1e308 --weights f64
 bad '^roofline: --chips excludes --latency-limit|--latency-limit excludes --chips' \
   serve --model llama3-8b "${h100[@]}" --latency-limit 15ms --chips 8

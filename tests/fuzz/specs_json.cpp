@@ -10,7 +10,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     for (const auto& chip : specs::parse_chips(text)) {
       chip.peak("bf16", "wgmma");
-      chip.dtypes();
       advertised_ceilings(chip);
     }
   } catch (const nlohmann::json::exception&) {

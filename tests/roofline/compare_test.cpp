@@ -264,18 +264,26 @@ TEST(Compare, OtherMachinesHaveNoCommonSpread) {
     b.benchmarks[name + "/threads:4"] = {2 + 0.025 * i, 2, true, "s", 0.01};
     a.benchmarks[name + "/threads:1"] = b.benchmarks[name + "/threads:1"] = {1, 1, true, "s", 0.01};
   }
+  // A program is as fast on both, and so is its part.
+  for (const char* part : {"", " qkv"}) {
+    a.benchmarks[std::string("cpu decode/B:1/threads:2") + part] = {1, 1, true, "s", 0.01};
+    b.benchmarks[std::string("cpu decode/B:1/threads:4") + part] = {1, 1, true, "s", 0.01};
+  }
   b.machine["name"] = "other-box";
   const Comparison result = compare("a", {a}, "b", {b});
   EXPECT_EQ(result.outcome.method, Method::kSpreadByHost);
   EXPECT_FALSE(result.limits.alike);
   EXPECT_EQ(result.only_a + result.only_b, 0u) << "all cores of one go with all of the other";
   int slower = 0;
+  std::string programs;
   for (const Entry& entry : result.entries) {
-    const bool all = entry.name.ends_with("/threads:all");
+    if (entry.name.starts_with("cpu decode")) programs += entry.name + ";";
+    const bool all = entry.name.starts_with("cpu dot/") && entry.name.ends_with("/threads:all");
     EXPECT_EQ(entry.difference.real, all) << entry.name;
     slower += all;
   }
   EXPECT_EQ(slower, 20);
+  EXPECT_EQ(programs, "cpu decode/B:1/threads:all;cpu decode/B:1/threads:all qkv;");
   EXPECT_TRUE(result.any_below(0.95));
 }
 

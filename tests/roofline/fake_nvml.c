@@ -1,6 +1,7 @@
 /* A driver library with made-up GPUs: one, or FAKE_NVML_COUNT. FAKE_NVML_FAULT makes nvmlInit fail
  * with that code, FAKE_NVML_MIG=1 says that they are cut into slices. FAKE_NVML_LOG names a file that
- * gets a line for each nvmlInit and nvmlShutdown. FAKE_NVML_FREE is their free memory, FAKE_NVML_MODE
+ * gets a line for each nvmlInit and nvmlShutdown. FAKE_NVML_HIDDEN is how many of the first are kept
+ * from this process. FAKE_NVML_FREE is their free memory, FAKE_NVML_MODE
  * their compute mode. A slice has 10 GB, of which 9 are free. FAKE_NVML_INSTANT is the power
  * at the moment, in mW; without it this driver does not tell. */
 #include <stdio.h>
@@ -46,6 +47,8 @@ int nvmlDeviceGetCount_v2(unsigned* count) {
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
   static char handles[8];
+  const char* hidden = getenv("FAKE_NVML_HIDDEN");
+  if (hidden && (int)index < atoi(hidden)) return 4; /* no permission */
   *device = handles + index;
   return index < sizeof handles ? 0 : 2;
 }

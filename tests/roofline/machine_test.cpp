@@ -391,6 +391,19 @@ TEST(GpuWatch, TellsOfTheRoomOnOneGpu) {
   unsetenv("FAKE_NVML_MODE");
 }
 
+// --gpu counts those that are seen, as CUDA does.
+TEST(GpuWatch, TellsOfTheRoomOnAGpuBehindHiddenOnes) {
+  setenv("FAKE_NVML_COUNT", "2", 1);
+  setenv("FAKE_NVML_HIDDEN", "1", 1);
+  const GpuWatch watch(TEST_BINARY_DIR "/libfake_nvml.so");
+  unsetenv("FAKE_NVML_COUNT");
+  unsetenv("FAKE_NVML_HIDDEN");
+  ASSERT_EQ(watch.look().size(), 1u);
+  EXPECT_EQ(watch.look()[0].index, 1u);
+  EXPECT_EQ(watch.room("0").free_bytes, 85e9);
+  EXPECT_TRUE(std::isnan(watch.room("1").free_bytes));
+}
+
 TEST(Gpu, DriverPresentButUnusable) {
   setenv("FAKE_NVML_FAULT", "18", 1);
   const auto gpus = read_gpus(TEST_BINARY_DIR "/libfake_nvml.so");

@@ -167,6 +167,9 @@ TEST(Overlay, HeldAgainstTheUnitThatItIssuesTo) {
   EXPECT_DOUBLE_EQ(points[0].roof_flops_per_s, 10e9);
   EXPECT_DOUBLE_EQ(points[1].roof_flops_per_s, 100e9);
   EXPECT_EQ(points[2].verdict, "no-roof");
+  auto sheet = ceilings();  // whose figure is that of the fastest unit
+  for (Ceiling& limit : sheet) limit.device.clear();
+  EXPECT_DOUBLE_EQ(overlay(rows, sheet)[2].roof_flops_per_s, 100e9);
 }
 
 TEST(Overlay, PointsAboveTheirRoofAreFlagged) {

@@ -623,6 +623,16 @@ TEST_F(RunFolderTest, NeverTheSameFolderTwice) {
   }
 }
 
+// Over one folder of two containers, whose process ids may be alike.
+TEST_F(RunFolderTest, LeavesTheStartOfAnotherProcessOfItsIdAlone) {
+  const fs::path other = root_ / "box" / (".start." + std::to_string(::getpid()));
+  fs::create_directories(other);
+  write_atomically(other / "machine.json", "{}");
+  const RunFolder folder = RunFolder::create(root_, "box", {}, "{}");
+  EXPECT_TRUE(fs::exists(folder.path() / "run.json"));
+  EXPECT_TRUE(fs::exists(other / "machine.json"));
+}
+
 TEST_F(RunFolderTest, OneRunAtATime) {
   RunFolder one = RunFolder::create(root_, "box", {}, "{}");
   one.write_state("running", 1);
