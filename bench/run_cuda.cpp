@@ -296,7 +296,11 @@ std::string gpu_fault() { return kernels::cuda::unusable(); }
 kernels::Caches gpu_caches() {
   if (!gpu_fault().empty()) return {.cores = 0};
   const auto& d = kernels::cuda::device();
-  return {.l1d = d.shared_per_sm, .l2 = d.l2_bytes, .memory = d.memory_free_bytes, .cores = d.sms};
+  return {.l1d = d.shared_per_sm,
+          .l2 = d.l2_bytes,
+          .memory = d.memory_free_bytes,
+          .installed = d.memory_bytes,
+          .cores = d.sms};
 }
 
 double gpu_free_bytes() {

@@ -31,8 +31,11 @@ struct Caches {
   std::int64_t l2 = 0;      ///< per core
   std::int64_t l2_all = 0;  ///< all that the process's cores reach; 0: each core its own
   std::int64_t l3 = 0;      ///< all that the process's cores share
-  std::int64_t memory = 0;  ///< what the process may use (container limit counted)
-  int cores = 1;            ///< cores that the process may use
+  std::int64_t memory = 0;  ///< what the process may use (container limit counted), of a GPU free
+  /// A GPU's, whoever uses it: what cases follow from, whose names must not change from one start
+  /// to the next; 0: as `memory`.
+  std::int64_t installed = 0;
+  int cores = 1;  ///< cores that the process may use
   Maker maker = Maker::unknown;
 };
 

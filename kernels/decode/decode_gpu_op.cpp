@@ -89,7 +89,7 @@ class GpuDecode final : public cuda::GpuProblem {
       sum.l1 += part.l1;
       sum.l2 += part.l2;
     }
-    if (beyond_l2()) sum.dram = cost().bytes;
+    sum.dram = beyond_l2(cost().bytes);
     return sum;
   }
 
@@ -132,8 +132,9 @@ class GpuDecode final : public cuda::GpuProblem {
     cuda::require_device_memory(memory_bytes(s, kElement<W, C>), caches);
     return s;
   }
-  bool beyond_l2() const {
-    return caches_.l2 > 0 && working_set_bytes() > static_cast<double>(caches_.l2);
+  /// Of so many bytes of a step those that come from HBM; unknown where the stack stays in L2.
+  double beyond_l2(double bytes) const {
+    return cuda::streaming_traffic(bytes, working_set_bytes(), caches_).dram;
   }
   /// Without HBM where the whole stack stays in L2. Between two runs of the same stage the whole
   /// rest of the stack passes; glue works on what is in L2.
@@ -151,7 +152,7 @@ class GpuDecode final : public cuda::GpuProblem {
       t.l1 *= static_cast<double>(times(stack_.shape(), stage));
       t.l2 *= static_cast<double>(times(stack_.shape(), stage));
     }
-    if (beyond_l2()) t.dram = work.bytes;
+    t.dram = beyond_l2(work.bytes);
     return t;
   }
 

@@ -25,7 +25,9 @@ struct GpuArguments {
   std::int64_t x_pitch, y_pitch, z_pitch;
   std::int64_t x_stride, y_stride, z_stride;
   bool y_transposed;  ///< stored [N,K]
-  void* state;        ///< what open() returned
+  /// What open() returned; while it runs what it returned for the first input copy, whose scratch
+  /// the others use, or null.
+  void* state;
 };
 
 /// The tiles that a variant uses, in elements: a block's of Z and its step along K, and what a warp
@@ -45,8 +47,8 @@ struct GpuTypes {
 /// Blocks that a grid may have in y.
 inline constexpr std::int64_t kMaxGridY = 65535;
 
-/// Enqueues one product (all of its batch). Where a variant says that it begins before the kernel
-/// just before it in the stream has ended, that one must not write Y.
+/// Enqueues one product (all of its batch). Where a variant begins early, the kernel just before it
+/// in the stream must not write Y.
 using GpuLaunch = void (*)(const GpuArguments&, cudaStream_t);
 
 struct GpuKernel {
@@ -63,6 +65,8 @@ struct GpuKernel {
   /// BadInput or Unsupported.
   std::shared_ptr<void> (*open)(const GpuArguments&, const GpuTypes&) = nullptr;
   bool open_each = false;  ///< the state holds addresses: one for every input copy
+  /// Begins before the kernel just before it in the stream has ended.
+  bool begins_early = false;
   /// Chooses how calls are done, by calls with that state over all input copies; null: no choice.
   /// Throws Unsupported.
   void (*tune)(void* state, const std::vector<GpuArguments>& copies) = nullptr;

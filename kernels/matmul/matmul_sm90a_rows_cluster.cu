@@ -336,6 +336,8 @@ struct Product {
 template <class Type>
 std::shared_ptr<void> open_as(const GpuArguments& a, cuda::Type type) {
   const Plan wide = Product<Type, 256>::plan(a), narrow = Product<Type, 128>::plan(a);
+  if (std::max(wide.cut.clusters, narrow.cut.clusters) == 0)
+    throw cuda::Unsupported("no cluster of its blocks fits this GPU");
   return wide.clocks <= narrow.clocks ? Product<Type, 256>::open(a, type, wide.cut)
                                       : Product<Type, 128>::open(a, type, narrow.cut);
 }
@@ -378,6 +380,7 @@ extern const GpuKernel sm90a_rows_cluster = {.exec_unit = "wgmma",
                                              .max_m = 2 * kTileM,
                                              .open = open,
                                              .open_each = true,
+                                             .begins_early = true,
                                              .tiles_of = tiles_of};
 
 }  // namespace kernels::matmul

@@ -199,10 +199,15 @@ struct Product {
     const Shares shares = cut(a);
     const int tiles = shares.line.tiles * static_cast<int>(a.batch);
     const int left = shares.parts_left();
-    return std::make_shared<State>(State{
-        make_maps<Type>(a, type, Shape::kRows, kFewBoxRows<Type, Shape>), shares,
-        static_cast<double>(left * kPart), cuda::allocate(left > 0 ? 2 * shares.blocks * kPart : 0),
-        cuda::allocate_zeroed(std::size_t{kFewConsumers} * tiles * sizeof(unsigned))});
+    const Maps maps = make_maps<Type>(a, type, Shape::kRows, kFewBoxRows<Type, Shape>);
+    // Calls come one after the other: with memory of its own each copy's parts would be cold.
+    if (const auto* first = static_cast<const State*>(a.state))
+      return std::make_shared<State>(
+          State{maps, shares, first->bytes, first->parts, first->finished});
+    return std::make_shared<State>(
+        State{maps, shares, static_cast<double>(left * kPart),
+              cuda::allocate(left > 0 ? 2 * shares.blocks * kPart : 0),
+              cuda::allocate_zeroed(std::size_t{kFewConsumers} * tiles * sizeof(unsigned))});
   }
   static void launch(const GpuArguments& a, cudaStream_t stream) {
     const auto& state = *static_cast<const State*>(a.state);
@@ -241,6 +246,7 @@ extern const GpuKernel sm90a_skinny = {.exec_unit = "wgmma",
                                        .max_m = kFewRows,
                                        .open = open,
                                        .open_each = true,
+                                       .begins_early = true,
                                        .part_bytes = part_bytes};
 
 }  // namespace kernels::matmul

@@ -158,6 +158,7 @@ extern const GpuKernel sm90a_skinny_cluster = {.exec_unit = "wgmma",
                                                .tiles = kFewWgmmaTiles,
                                                .max_m = kFewRows,
                                                .open = open,
-                                               .open_each = true};
+                                               .open_each = true,
+                                               .begins_early = true};
 
 }  // namespace kernels::matmul

@@ -155,8 +155,10 @@ std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
                        static_cast<int>(a.batch)};
   const int fit = clusters_that_fit(kKernel, kCluster, kThreads, sizeof(Shared<Type>));
   const StreamK work = stream_k(pairs.count(), tiles(a.k, kStep<Type>), fit, kPartSteps);
-  return std::make_shared<State>(State{make_maps<Type>(a, types.x), z_target(a, types.z), pairs,
-                                       stream_k_state(work, kAll, kAll * sizeof(PartOf<Type>))});
+  const auto* first = static_cast<const State*>(a.state);
+  return std::make_shared<State>(State{
+      make_maps<Type>(a, types.x), z_target(a, types.z), pairs,
+      stream_k_state(work, kAll, kAll * sizeof(PartOf<Type>), first ? &first->parts : nullptr)});
 }
 
 std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
@@ -202,6 +204,7 @@ extern const GpuKernel sm90a_streamk_pairs = {.exec_unit = "wgmma",
                                               .e4m3_tiles = kTiles<E4m3>,
                                               .open = open,
                                               .open_each = true,
+                                              .begins_early = true,
                                               .part_bytes = part_bytes};
 
 }  // namespace kernels::matmul

@@ -89,9 +89,11 @@ std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
   const TileGrid grid{tiles(a.m, kTileM), tiles(a.n, kTileN), static_cast<int>(a.batch)};
   const StreamK work =
       stream_k(grid.count(), tiles(a.k, kStep<Type>), cuda::device().sms, kPartSteps);
+  const auto* first = static_cast<const State*>(a.state);
   return std::make_shared<State>(
       State{make_maps<Type>(a, types.x), z_target(a, types.z), grid,
-            stream_k_state(work, kConsumers, kConsumers * sizeof(PartOf<Type>))});
+            stream_k_state(work, kConsumers, kConsumers * sizeof(PartOf<Type>),
+                           first ? &first->parts : nullptr)});
 }
 
 std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {

@@ -144,8 +144,10 @@ std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
       cuda::tensor_map({types.x, a.x, a.k, a.m, a.batch, a.x_pitch, a.x_stride}, kRows),
       cuda::tensor_map({types.y, a.y, a.k, a.n, a.batch, a.y_pitch, a.y_stride}, kColumns)};
   const StreamK work = stream_k(grid.count(), tiles(a.k, kDepth), cuda::device().sms, kPartSteps);
-  return std::make_shared<State>(
-      State{maps, grid, stream_k_state(work, kConsumers, kConsumers * sizeof(Sums))});
+  const auto* first = static_cast<const State*>(a.state);
+  return std::make_shared<State>(State{maps, grid,
+                                       stream_k_state(work, kConsumers, kConsumers * sizeof(Sums),
+                                                      first ? &first->parts : nullptr)});
 }
 
 void launch(const GpuArguments& a, cudaStream_t stream) {

@@ -83,8 +83,11 @@ struct StreamKState {
   cuda::Memory finished;  ///< blocks of a tile, of each warpgroup, that have left theirs
 };
 
-/// `bytes`: of a part, all warpgroups together.
-inline StreamKState stream_k_state(const StreamK& work, int consumers, std::size_t bytes) {
+/// `bytes`: of a part, all warpgroups together. `first`: that of the first input copy, or null;
+/// calls come one after the other, and with memory of its own each copy's sums would be cold.
+inline StreamKState stream_k_state(const StreamK& work, int consumers, std::size_t bytes,
+                                   const StreamKState* first) {
+  if (first != nullptr) return *first;
   return {work, static_cast<double>(work.parts_left() * bytes),
           cuda::allocate(work.part_numbers() * bytes),
           cuda::allocate_zeroed(work.shared * consumers * sizeof(unsigned))};

@@ -4,7 +4,8 @@
 usage: machine_code.py OBJECTS BIN
   OBJECTS  the folder of the compiled kernels (kernels_cuda_*.dir/<operation>/<file>.cu.o)
   BIN      the folder of cuobjdump and nvdisasm
-Exit code 1: some kernel lacks an instruction, or has one that it must not have; 77: no cuobjdump.
+Exit code 1: some kernel lacks an instruction, has one that it must not have, or waits for each wgmma;
+77: no cuobjdump.
 """
 
 import collections
@@ -113,6 +114,9 @@ FORBIDDEN = re.compile(r"^(?:LDL|STL|LD|ST|ATOM)(?:\.|$)")
 # But so are loads of another block's shared memory.
 OF_A_CLUSTER = {"matmul_sm90a_skinny_cluster": "LD.E.128", "matmul_sm90a_rows_cluster": "LD.E.128"}
 
+# Where ptxas cannot tell that registers are left alone it has each wgmma waited for (C7510 and others).
+WGMMA, WAIT = re.compile(r"[HIQ]GMMA"), re.compile(r"WARPGROUP\.DEPBAR")
+
 # 00a0 @!P0 LDG.E.128 R4, desc[UR6][R2.64] ;
 INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)")
 
@@ -134,6 +138,9 @@ def instructions(item):
 
 def faults(stem, kernels):
     for kernel, counts in kernels.items():
+        wgmma, waits = (sum(n for name, n in counts.items() if which.match(name)) for which in (WGMMA, WAIT))
+        if wgmma > 0 and waits >= wgmma:
+            yield f"{stem}: {waits} waits for {wgmma} wgmma in {kernel}"
         for name in filter(FORBIDDEN.match, counts):
             if name != OF_A_CLUSTER.get(stem):
                 yield f"{stem}: {name} in {kernel}"
