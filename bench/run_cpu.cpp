@@ -37,24 +37,27 @@ double calls_for_all(const kernels::Problem& problem, int threads) {
 /// what L2 drops only once it has been asked for again. Where calls read line by line it does so
 /// before, in order: in a random one the first times take as long as memory does (an L3 of Zen 5
 /// that others have filled: 130, 130, 70, 40 and 25 ns one time after the other, 13 in the end).
-/// Data from memory is as cold after one call, which where it is long would be no more than a
-/// second sample.
-void warm_up(Bound& bound, int threads, bool cached) {
-  constexpr double kLongCall = 50e-3;
-  if (!cached && bound.call_s > kLongCall) return;
+void fill_caches(Bound& bound, int threads) {
   constexpr double kCalls = 8;
   constexpr int kInOrder = 16;
   constexpr std::chrono::milliseconds kLongest{8};
-  for (int i = 0; cached && i < kInOrder; ++i) bound.problem->read_in_order();
+  for (int i = 0; i < kInOrder; ++i) bound.problem->read_in_order();
   const auto end = std::chrono::steady_clock::now() + kLongest;
-  const std::int64_t at_a_time = cached ? bound.batch : 1;
-  const double all = cached ? calls_for_all(*bound.problem, threads) : 1;
+  const double all = calls_for_all(*bound.problem, threads);
   double done = 0;
   do {
-    bound.problem->run(bound.next_call, at_a_time);
-    bound.next_call += at_a_time;
-    done += static_cast<double>(at_a_time);
-  } while (done < all || (cached && done < kCalls && std::chrono::steady_clock::now() < end));
+    bound.problem->run(bound.next_call, bound.batch);
+    bound.next_call += bound.batch;
+    done += static_cast<double>(bound.batch);
+  } while (done < all || (done < kCalls && std::chrono::steady_clock::now() < end));
+}
+
+/// A call right before the first that is timed, as all the others have one: while the cores were
+/// looked at a library's threads have fallen asleep, and ours have not. One that is long would be
+/// no more than a second sample.
+void call_once(Bound& bound) {
+  constexpr double kLongCall = 50e-3;
+  if (bound.call_s <= kLongCall) bound.problem->run(bound.next_call++, 1);
 }
 
 /// Waits, within bounds, for a window in which nobody shares the cores, and returns the last one.
@@ -125,7 +128,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     bound->batch = calibrate(problem, steady_now);
   }
   const bool memory = !std::isnan(problem.traffic().dram);
-  warm_up(*bound, threads, !memory);
+  if (!memory) fill_caches(*bound, threads);
 
   const Team observers = [&](const Work& work) {
     if (team)
@@ -143,6 +146,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   const std::int64_t calls = bound->batch == 1 ? 1 : kBatchesAtATime * bound->batch;
   PartClock part_clock(problem);
   const Window before = when_quiet(threads, window);
+  call_once(*bound);
   const double waited_before = waited_for_cpu_s();
   const auto start = std::chrono::steady_clock::now();
   while (state.KeepRunningBatch(calls)) {
