@@ -4,11 +4,15 @@
 #include <omp.h>
 #include <strings.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 
 #include "kernels/op.hpp"
@@ -69,16 +73,35 @@ ConfinedTeam::ConfinedTeam(int threads, const std::vector<int>& cpus) {
   kernels::CpuMask mask;
   for (int i = 0; i < threads; ++i) mask.add(cpus[static_cast<std::size_t>(i) % cpus.size()]);
   keep_to(mask);
+  std::error_code fault;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", fault))
+    mask.apply(std::stoi(task.path().filename().string()));
 }
 
 void run_on_fresh_threads(int threads, const std::vector<int>& cpus, const Work& work) {
+  enum Order { wait, go, leave };
+  std::atomic<Order> order = wait;  // work may wait for all threads, so that all must be there
   std::vector<std::jthread> team;
-  for (int i = 0; i < threads; ++i) {
-    team.emplace_back([&, i] {
-      if (!cpus.empty()) pin(cpus[static_cast<std::size_t>(i) % cpus.size()]);
-      work(i);
-    });
+  const auto tell = [&order](Order what) {
+    order = what;
+    order.notify_all();
+  };
+  try {
+    for (int i = 0; i < threads; ++i) {
+      team.emplace_back([&, i] {
+        order.wait(wait);
+        if (order == leave) return;
+        if (!cpus.empty()) pin(cpus[static_cast<std::size_t>(i) % cpus.size()]);
+        work(i);
+      });
+    }
+  } catch (const std::system_error& e) {
+    tell(leave);
+    throw kernels::BadInput(
+        fmt::format("{} threads are needed beside a library's, {} can be had: {}", threads,
+                    team.size(), e.code().message()));
   }
+  tell(go);
 }
 
 }  // namespace bench

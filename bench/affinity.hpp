@@ -42,8 +42,9 @@ class PinnedTeam {
   KeptMask before_;
 };
 
-/// Keeps the calling thread and all that it starts, as a library does its own, to as many CPUs as a
-/// PinnedTeam has, for as long as it lives: no two of them on one core while another is idle.
+/// Keeps the process's threads and those that the calling one starts, as a library does its own
+/// when it is loaded or first called, to as many CPUs as a PinnedTeam has: no two of them on one
+/// core while another is idle. The calling thread gets its mask back at the end.
 class ConfinedTeam {
  public:
   ConfinedTeam(int threads, const std::vector<int>& cpus);
@@ -54,6 +55,7 @@ class ConfinedTeam {
 
 /// PinnedTeam's work on threads of their own, pinned likewise, of which none is left at the end:
 /// those of an OpenMP team would go on spinning for milliseconds beside the threads of a library.
+/// Throws kernels::BadInput, and nothing is worked on, where the system does not give as many.
 void run_on_fresh_threads(int threads, const std::vector<int>& cpus, const Work& work);
 
 }  // namespace bench

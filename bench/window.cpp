@@ -130,21 +130,6 @@ double handover(int threads, const Team& team) {
 
 }  // namespace
 
-double waited_for_cpu_s(const std::filesystem::path& tasks) {
-  double waited_ns = 0;
-  bool told = false;
-  std::error_code fault;
-  for (const auto& task : std::filesystem::directory_iterator(tasks, fault)) {
-    double ran_ns = 0, delay_ns = 0;
-    // A thread may have ended meanwhile; the kernel may have no such file of any.
-    if (std::ifstream file(task.path() / "schedstat"); file >> ran_ns >> delay_ns) {
-      waited_ns += delay_ns;
-      told = true;
-    }
-  }
-  return told ? 1e-9 * waited_ns : kUnknown;
-}
-
 Window observe(int threads, const Team& team, bool memory, const Adds& adds) {
   std::vector<CoreRates> cores(threads);
   std::barrier all(threads);
@@ -175,5 +160,20 @@ Window observe(int, const Team&, bool, const Adds&) {
 }
 
 #endif
+
+double waited_for_cpu_s(const std::filesystem::path& tasks) {
+  double waited_ns = 0;
+  bool told = false;
+  std::error_code fault;
+  for (const auto& task : std::filesystem::directory_iterator(tasks, fault)) {
+    double ran_ns = 0, delay_ns = 0;
+    // A thread may have ended meanwhile; the kernel may have no such file of any.
+    if (std::ifstream file(task.path() / "schedstat"); file >> ran_ns >> delay_ns) {
+      waited_ns += delay_ns;
+      told = true;
+    }
+  }
+  return told ? 1e-9 * waited_ns : kUnknown;
+}
 
 }  // namespace bench

@@ -19,8 +19,10 @@ class CpuMask {
   }
   void add(int cpu) { CPU_SET_S(static_cast<std::size_t>(cpu), sizeof sets_, sets_.data()); }
   int count() const { return CPU_COUNT_S(sizeof sets_, sets_.data()); }
-  /// Moves the calling thread there; false, with errno set, where that is refused.
-  bool apply() const { return sched_setaffinity(0, sizeof sets_, sets_.data()) == 0; }
+  /// Moves a thread there, the calling one if 0; false, with errno set, where that is refused.
+  bool apply(pid_t thread = 0) const {
+    return sched_setaffinity(thread, sizeof sets_, sets_.data()) == 0;
+  }
 
  private:
   std::array<cpu_set_t, 64> sets_{};
