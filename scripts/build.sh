@@ -15,19 +15,31 @@ done
 targets=()
 if (($# > 1)); then targets=(--target "${@:2}"); fi
 log=$build/build.log
-if ! mkdir -p "$build" || ! : >"$log"; then
+if ! mkdir -p "$build" || ! { exec 9>"$build/.lock"; }; then
+  echo "build.sh: cannot write $build/.lock" >&2
+  exit 2
+fi
+if command -v flock >/dev/null; then
+  flock -n 9 || { echo "Waiting for another build in $build"; flock 9; }
+fi
+if ! : >"$log"; then
   echo "build.sh: cannot write $log" >&2
   exit 2
 fi
 
-# CMake does not get over compilers that are gone or others since, by an upgrade of the distribution or
-# in a volume that another image sees: configured anew.
+# CMake does not get over folders that were moved, nor over compilers that are gone or others since, by
+# an upgrade of the distribution or in a volume that another image sees, and keeps to the first nvcc where
+# nvcc.sh would now choose another: configured anew.
 tools() {
   local nvcc
+  printf '%s\n' "$repo" "$(cd "$build" && pwd)" "${CUDACXX:-}" "${CUDAHOSTCXX:-}"
+  command -v nvcc || true
+  ls -d /usr/local/cuda*/bin/nvcc 2>/dev/null || true
+  head -n 1 /proc/driver/nvidia/version 2>/dev/null || true
   nvcc=$(sed -n 's/^CMAKE_CUDA_COMPILER:[A-Z]*=\//\//p' "$build/CMakeCache.txt" 2>/dev/null)
   for tool in cmake "${CXX:-g++}" ${nvcc:+"$nvcc"}; do "$tool" --version || true; done 2>&1
 }
-if [[ -e $build/CMakeCache.txt && $(tools) != "$(cat "$build/tools.txt" 2>/dev/null)" ]]; then
+if [[ -e $build/CMakeCache.txt && -e $build/tools.txt && $(tools) != "$(cat "$build/tools.txt")" ]]; then
   rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles"
 fi
 
@@ -66,9 +78,9 @@ progress() {
   return 0
 }
 
-cmake -S "$repo" -B "$build" "${generator[@]}" "${flags[@]}" >>"$log" 2>&1 || failed 'Configuring'
+cmake -S "$repo" -B "$build" "${generator[@]}" "${flags[@]}" >>"$log" 2>&1 9>&- || failed 'Configuring'
 tools >"$build/tools.txt"
 grep -E '^-- (GPU half|Left out|Without)' "$log" | sed 's/^-- //' || true
 [[ -t 1 ]] || echo "Building in $build"
-NINJA_STATUS='[%f/%t] ' cmake --build "$build" -j "$jobs" "${targets[@]}" 2>&1 | tee -a "$log" | progress ||
+NINJA_STATUS='[%f/%t] ' cmake --build "$build" -j "$jobs" "${targets[@]}" 2>&1 9>&- | tee -a "$log" | progress ||
   failed 'The build'

@@ -45,7 +45,7 @@ if [[ ! -d $out ]]; then
 fi
 
 read -r _ version < <("$build/bin/roofline" --version)
-name=roofline-$version-linux-$(uname -m)
+name=roofline-${version// /-}-linux-$(uname -m)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 if ! cmake --install "$build" --component bundle --strip --prefix "$scratch/$name" >"$scratch/log" 2>&1; then

@@ -32,6 +32,11 @@ repo=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 scripts=$repo/scripts
 venv=$repo/build/venv
 
+# One at a time: two runs that begin together would install the same, and into the same environment.
+if command -v flock >/dev/null && mkdir -p "$repo/build" 2>/dev/null && { exec 9>"$repo/build/.setup.lock"; } 2>/dev/null; then
+  flock -n 9 || { echo "setup: waiting for another one"; flock 9; }
+fi
+
 # package  command or header that shows it is there  why
 required='
 g++                 g++                       compiles C++20, OpenMP included
@@ -65,12 +70,23 @@ libdnnl[0-9][0-9.]*             oneDNN
 
 has_package() { [[ $(dpkg-query -W -f '${Status}' "$1" 2>/dev/null) == *' installed' ]]; }
 
+# Where CMake looks, too.
+has_header() {
+  local prefix
+  local -a prefixes
+  IFS=: read -ra prefixes <<<"/usr:/usr/local:${CMAKE_PREFIX_PATH:-}"
+  for prefix in "${prefixes[@]}"; do
+    [[ ! -e $prefix/include/$1 ]] || return 0
+  done
+  return 1
+}
+
 # present PACKAGE PROBE: a command, a header, or python3:modules; "?" asks dpkg alone.
 present() {
   case $2 in
     '?') has_package "$1" ;;
     python3:*) "$(system_python)" -c "import ${2#*:}" 2>/dev/null ;;
-    *.h | *.hpp) [[ -e /usr/include/$2 || -e /usr/local/include/$2 ]] || has_package "$1" ;;
+    *.h | *.hpp) has_header "$2" || has_package "$1" ;;
     *) command -v "$2" >/dev/null ;;
   esac
 }
@@ -85,13 +101,17 @@ missing_of() {
   done <<<"$1"
 }
 
-# sudo forgets the environment, a proxy that is told by it too.
-proxies=()
+# apt reads a proxy's name in small letters alone, and sudo forgets the environment.
+settings=(LC_ALL=C)
 for name in http_proxy https_proxy no_proxy; do
-  [[ -z ${!name:-} ]] || proxies+=("$name=${!name}")
+  large=${name^^}
+  value=${!name:-${!large:-}}
+  [[ -z $value ]] || settings+=("$name=$value")
 done
 as_root() {
-  if [[ $(id -u) == 0 ]]; then "$@"; else sudo env "${proxies[@]}" "$@"; fi
+  local sudo=(sudo)
+  [[ $(id -u) != 0 ]] || sudo=()
+  "${sudo[@]}" env "${settings[@]}" "$@" 9>&-  # a service that is installed must not keep the lock
 }
 # Why there is no root; empty where there is. A sudo that asks for a password needs a terminal.
 no_root=
@@ -103,6 +123,8 @@ if [[ $(id -u) != 0 ]]; then
   fi
 fi
 can_be_root() { [[ -z $no_root ]]; }
+# For what is optional nobody is asked for a password.
+is_root() { [[ $(id -u) == 0 ]] || sudo -n true 2>/dev/null; }
 
 # A box that has just started installs its updates: that is waited for.
 apt=(apt-get -o DPkg::Lock::Timeout=600 -qq)
@@ -111,13 +133,18 @@ apt_update() {
   $updated && return
   echo "setup: reading the package lists"
   updated=true
-  for pause in 5 20 60; do
-    as_root "${apt[@]}" update >"$log" 2>&1 && return
-    grep -q 'Could not get lock' "$log" || break
+  for pause in 0 5 20 60; do
     sleep $pause
+    as_root "${apt[@]}" update >"$update_log" 2>&1 && return
+    grep -q 'Could not get lock' "$update_log" || break
   done
-  cat "$log" >&2
+  cat "$update_log" >&2
   return 0  # a stale mirror entry must not stop what can be installed
+}
+# offered PACKAGE: by the lists as they are, which are read only where there are none.
+offered() {
+  apt-cache show "$1" >/dev/null 2>&1 && return
+  [[ -z $(ls /var/lib/apt/lists/*Packages* 2>/dev/null) ]] && apt_update && apt-cache show "$1" >/dev/null 2>&1
 }
 apt_install() {
   apt_update
@@ -139,37 +166,47 @@ too_old() {
 
 if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
   log=$(mktemp)
-  trap 'rm -f "$log"' EXIT
+  update_log=$(mktemp)
+  trap 'rm -f "$log" "$update_log"' EXIT
   list=$required
   $want_test && list+=$test_only
+  # The host's own g++ has that name there.
+  [[ $(uname -m) != aarch64 ]] || list=$(grep -v '^g++-aarch64' <<<"$list")
   mapfile -t missing < <(missing_of "$list")
   if ((${#missing[@]})); then
     if too_old; then
       echo "setup.sh: too old a distribution: Debian 12 or Ubuntu 22.04 at least, or what scripts/bundle.sh packs there" >&2
       exit 2
     fi
-    if ! can_be_root; then
-      echo "setup.sh: missing packages, and $no_root: ${missing[*]}" >&2
-      exit 2
-    fi
-    if ! apt_install "${missing[@]}"; then
-      tail -n 20 "$log" >&2
-      echo "setup.sh: apt-get could not install: ${missing[*]}" >&2
-      exit 2
+    if can_be_root; then
+      is_root || echo "setup: sudo may ask for your password, to install: ${missing[*]}"
+      if ! apt_install "${missing[@]}"; then
+        grep '^[WE]:' "$update_log" | tail -n 5 >&2 || true
+        tail -n 20 "$log" >&2
+        echo "setup.sh: apt-get could not install: ${missing[*]}" >&2
+        exit 2
+      fi
+    else
+      # Make builds as well, and without venv there are no pictures.
+      mapfile -t needed < <(printf '%s\n' "${missing[@]}" | grep -vxE 'ninja-build|python3-venv')
+      if ((${#needed[@]})); then
+        echo "setup.sh: missing packages, and $no_root: ${needed[*]}; or unpack here what scripts/bundle.sh packs where they are" >&2
+        exit 2
+      fi
+      echo "setup: not installed ($no_root): ${missing[*]}"
     fi
   fi
 
   # Debian 12 has Clang's sanitizers and libFuzzer apart; Ubuntu 22.04 among what clang needs.
-  if $want_test && ! has_package libclang-rt-dev && can_be_root &&
-    apt_update && apt-cache show libclang-rt-dev >/dev/null 2>&1; then
+  if $want_test && ! has_package libclang-rt-dev && is_root && offered libclang-rt-dev; then
     apt_install libclang-rt-dev || echo "setup: Clang's sanitizers could not be installed: asan uses GCC"
   fi
 
   # Ubuntu has no such driver: its Chromium is a snap, which needs a running snapd.
   if $want_test && ! has_package chromium-driver; then
-    if ! can_be_root; then
-      echo "setup: Chromium is not installed ($no_root): browser tests are skipped"
-    elif apt_update && ! apt-cache show chromium-driver >/dev/null 2>&1; then
+    if ! is_root; then
+      echo "setup: Chromium is not installed (${no_root:-sudo asks for a password}): browser tests are skipped"
+    elif ! offered chromium-driver; then
       echo "setup: Chromium is not packaged here: browser tests are skipped"
     elif ! apt_install chromium chromium-driver; then
       echo "setup: Chromium could not be installed: browser tests are skipped"
@@ -182,14 +219,14 @@ if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
     grep -Eq "^install ok installed $pattern\$" <<<"$installed" && continue
     candidate() { apt-cache pkgnames lib 2>/dev/null | grep -Ex "$pattern" | sort -V | tail -n 1; }
     package=$(candidate || true)
-    if [[ -z $package ]] && can_be_root && [[ -z $(ls /var/lib/apt/lists/*Packages* 2>/dev/null) ]]; then
+    if [[ -z $package ]] && is_root && [[ -z $(ls /var/lib/apt/lists/*Packages* 2>/dev/null) ]]; then
       apt_update
       package=$(candidate || true)
     fi
     if [[ -z $package ]]; then
       echo "setup: $name is not packaged here: not compared with"
-    elif ! can_be_root; then
-      echo "setup: $name ($package) is not installed ($no_root): not compared with"
+    elif ! is_root; then
+      echo "setup: $name ($package) is not installed (${no_root:-sudo asks for a password}): not compared with"
     elif ! apt_install "$package"; then
       echo "setup: $name ($package) could not be installed: not compared with"
     fi

@@ -21,6 +21,8 @@ for tool in aarch64-linux-gnu-g++ qemu-aarch64 cmake ninja /usr/src/googletest/g
 done
 
 build=$repo/build-arm
+# CMake does not get over folders that were moved.
+grep -Fqsx "CMAKE_HOME_DIRECTORY:INTERNAL=$repo/tests/emulated/arm" "$build/CMakeCache.txt" || rm -rf "$build"
 cmake -G Ninja -S "$repo/tests/emulated/arm" -B "$build" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_TOOLCHAIN_FILE="$repo/tests/emulated/arm/toolchain.cmake" >/dev/null || exit 2
 ninja -C "$build" || exit 2

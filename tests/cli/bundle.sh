@@ -8,7 +8,7 @@ failed=0
 
 # A build folder, and a CMake that installs one program from it.
 mkdir -p tools build/bin
-printf '#!/bin/sh\necho roofline 9.8.7\n' >build/bin/roofline
+printf '#!/bin/sh\necho roofline 9.8.7 abc1234\n' >build/bin/roofline
 cat >tools/cmake <<'SH'
 #!/bin/sh
 while [ $# -gt 1 ]; do shift; done
@@ -22,9 +22,9 @@ packs() {
   rm -rf roofline-* *.tar.gz
   printf 'A:BOOL=ON\nROOFLINE_CUDA_VERSION:INTERNAL=%s\n' "$1" >build/CMakeCache.txt
   line=$(PATH=$work/tools:$PATH "$repo/scripts/bundle.sh" --build build --out . 2>&1) &&
-    [[ $line =~ ^\./roofline-9\.8\.7-linux-.*\.tar\.gz:\ [0-9.]+[KM]B,\ for\ (glibc\ 2\.[0-9]+\ or\ newer,\ .*)$ ]] &&
+    [[ $line =~ ^\./roofline-9\.8\.7-abc1234-linux-.*\.tar\.gz:\ [0-9.]+[KM]B,\ for\ (glibc\ 2\.[0-9]+\ or\ newer,\ .*)$ ]] &&
     [[ ${BASH_REMATCH[1]} == *" or newer, $2" ]] && tar -xzf ./*.tar.gz &&
-    grep -Fxq "roofline 9.8.7, built for $(uname -m)${1:+ with CUDA $1}. Needs ${BASH_REMATCH[1]}." roofline-*/README && return
+    grep -Fxq "roofline 9.8.7 abc1234, built for $(uname -m)${1:+ with CUDA $1}. Needs ${BASH_REMATCH[1]}." roofline-*/README && return
   echo "FAILED: CUDA '$1': '$line' does not end with '$2', or README lacks it:"
   cat roofline-*/README
   failed=1

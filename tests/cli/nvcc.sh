@@ -187,6 +187,11 @@ keeps "$work/least/bin/nvcc" || { echo 'FAILED: build.sh forgets an nvcc that is
 keeps NOTFOUND || { echo 'FAILED: build.sh forgets that there was no nvcc'; failed=1; }
 keeps "$work/moving/bin/nvcc" toolkit moving 12.9 && { echo 'FAILED: build.sh keeps another nvcc'; failed=1; }
 keeps "$work/moving/bin/nvcc" rm -r moving && { echo 'FAILED: build.sh keeps an nvcc that is gone'; failed=1; }
+keeps "$work/least/bin/nvcc" export CUDACXX="$work/next/bin/nvcc" &&
+  { echo 'FAILED: build.sh keeps an nvcc where CUDACXX names another'; failed=1; }
+unset CUDACXX
+keeps "$work/least/bin/nvcc" sed -i "s|$work|/before|" built/tools.txt &&
+  { echo 'FAILED: build.sh keeps the cache of a folder that was moved'; failed=1; }
 
 # CMake leaves the GPU half out and goes on; one that compiles is CMake's to refuse.
 PATH=$path

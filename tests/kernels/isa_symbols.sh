@@ -13,7 +13,7 @@ cxx=$2
 
 # check ARCHIVE: prints what is wrong, one line each.
 check() {
-  nm -A -C --defined-only "$1" 2>/dev/null | awk '
+  (cd "$(dirname "$1")" && nm -A -C --defined-only "$(basename "$1")" 2>/dev/null) | awk '
     {
       split($1, at, ":"); object = at[2]; type = $2
       if (object !~ /_(amx|avx512|avx_vnni|avx2|neon)[_.]/) next
