@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -38,9 +39,12 @@ TEST(Allocate, SmallBuffersDoNotMeet) {
     std::memset(pieces.back().at.get(), i + 1, bytes);
     if (i % 3 == 0) pieces.erase(pieces.begin() + i / 3);
   }
-  for (const Piece& piece : pieces)
-    for (std::size_t i = 0; i < piece.bytes; ++i)
-      ASSERT_EQ(static_cast<int>(piece.at.get()[i]), piece.fill) << "byte " << i;
+  for (const Piece& piece : pieces) {
+    const auto* const begin = piece.at.get();
+    EXPECT_EQ(std::count(begin, begin + piece.bytes, static_cast<std::byte>(piece.fill)),
+              static_cast<std::ptrdiff_t>(piece.bytes))
+        << "of " << piece.fill;
+  }
 }
 
 TEST(Allocate, ABufferOutlivesThoseBesideIt) {

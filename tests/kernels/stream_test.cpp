@@ -305,10 +305,10 @@ TEST(Provide, WritesTheFirstByteOfAPageAtMost) {
   const auto memory = allocate(kBytes + kPage);
   std::fill_n(memory.get(), kBytes + kPage, kMark);
   provide(memory.get(), kBytes);
-  for (std::size_t at = 0; at < kBytes + kPage; ++at) {
-    if (at % kPage == 0 && at < kBytes) continue;
-    ASSERT_EQ(memory.get()[at], kMark) << at;
-  }
+  std::size_t at = 0;  // of the first other byte that is written
+  while (at < kBytes + kPage && ((at % kPage == 0 && at < kBytes) || memory.get()[at] == kMark))
+    ++at;
+  EXPECT_EQ(at, kBytes + kPage);
 }
 
 TEST(OwnMemory, OfARingIsFarFromTheNextCallAndCountsWholeGrains) {
