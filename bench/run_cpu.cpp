@@ -144,9 +144,9 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     return observe(threads, observers, memory, adds);
   };
   const std::int64_t calls = bound->batch == 1 ? 1 : kBatchesAtATime * bound->batch;
-  PartClock part_clock(problem);
   const Window before = when_quiet(threads, window);
   call_once(*bound);
+  PartClock part_clock(problem);
   const double waited_before = waited_for_cpu_s();
   const auto start = std::chrono::steady_clock::now();
   while (state.KeepRunningBatch(calls)) {

@@ -87,8 +87,8 @@ TEST(GpuRows, BecomeTheCeilingsThatTheyMeasure) {
                                       {"32768", 20e-9},
                                       {"2097152", 200e-9},
                                       {"8388608", 400e-9},
-                                      {"16777216", 500e-9},
-                                      {"33554432", 500e-9}})
+                                      {"67108864", 500e-9},
+                                      {"134217728", 500e-9}})
     rows.push_back(row(chase::gpu_operation, "chase", "sm80_plain", &chase::sm80_plain,
                        {.dtype = "u64", .keys = {{"size", size}}}, seconds));
   rows.push_back(row(launch::gpu_operation, "launch", "sm80_graph", &launch::sm80_graph,
@@ -174,7 +174,7 @@ TEST(GpuRows, OfADecodeStepArePredicted) {
   nlohmann::json step =
       row(decode::gpu_operation, "decode", "sm80_mma", &decode::sm80_mma, c, 80e-6);
   Caches chip = kChip;
-  chip.l2 = 64 << 10;  // less than the step's weights
+  chip.l2 = 16 << 10;  // less than a fifth of the step's weights
   const KernelInfo info = {"decode", "sm80_mma", Need::sm80, Threads::one, "", &decode::sm80_mma};
   const auto problem = decode::gpu_operation.bind(info, c, chip);
   step["label"] = bench::base_label(*problem, true);
