@@ -125,6 +125,8 @@ fi
 can_be_root() { [[ -z $no_root ]]; }
 # For what is optional nobody is asked for a password.
 is_root() { [[ $(id -u) == 0 ]] || sudo -n true 2>/dev/null; }
+no_quiet_root=${no_root:-sudo asks for a password}
+has_lists() { [[ -n $(ls /var/lib/apt/lists/*Packages* 2>/dev/null) ]]; }
 
 # A box that has just started installs its updates: that is waited for.
 apt=(apt-get -o DPkg::Lock::Timeout=600 -qq)
@@ -144,7 +146,7 @@ apt_update() {
 # offered PACKAGE: by the lists as they are, which are read only where there are none.
 offered() {
   apt-cache show "$1" >/dev/null 2>&1 && return
-  [[ -z $(ls /var/lib/apt/lists/*Packages* 2>/dev/null) ]] && apt_update && apt-cache show "$1" >/dev/null 2>&1
+  ! has_lists && apt_update && apt-cache show "$1" >/dev/null 2>&1
 }
 apt_install() {
   apt_update
@@ -205,7 +207,7 @@ if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
   # Ubuntu has no such driver: its Chromium is a snap, which needs a running snapd.
   if $want_test && ! has_package chromium-driver; then
     if ! is_root; then
-      echo "setup: Chromium is not installed (${no_root:-sudo asks for a password}): browser tests are skipped"
+      echo "setup: Chromium is not installed ($no_quiet_root): browser tests are skipped"
     elif ! offered chromium-driver; then
       echo "setup: Chromium is not packaged here: browser tests are skipped"
     elif ! apt_install chromium chromium-driver; then
@@ -219,14 +221,14 @@ if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
     grep -Eq "^install ok installed $pattern\$" <<<"$installed" && continue
     candidate() { apt-cache pkgnames lib 2>/dev/null | grep -Ex "$pattern" | sort -V | tail -n 1; }
     package=$(candidate || true)
-    if [[ -z $package ]] && is_root && [[ -z $(ls /var/lib/apt/lists/*Packages* 2>/dev/null) ]]; then
+    if [[ -z $package ]] && is_root && ! has_lists; then
       apt_update
       package=$(candidate || true)
     fi
     if [[ -z $package ]]; then
       echo "setup: $name is not packaged here: not compared with"
     elif ! is_root; then
-      echo "setup: $name ($package) is not installed (${no_root:-sudo asks for a password}): not compared with"
+      echo "setup: $name ($package) is not installed ($no_quiet_root): not compared with"
     elif ! apt_install "$package"; then
       echo "setup: $name ($package) could not be installed: not compared with"
     fi

@@ -102,11 +102,6 @@ void add_predict_sharded(CLI::App& predict, int& exit_code) {
     }
     const auto roofs = roofs_of(*o, hardware, o->x, o->y);
     const auto p = predict::predict(o->work, roofs, o->link, o->given);
-    if (!std::isfinite(p.t_upper_s)) {
-      throw BadInput(
-          "the shape, --params, --peak or --bandwidth is out of range: the time is not a finite "
-          "number");
-    }
     print(*o, hardware, roofs, p);
     exit_code = 0;
   });

@@ -7,16 +7,9 @@
 namespace roofline::predict {
 namespace {
 
-/// Throws BadInput where the time is no finite number.
 Prediction from_cost(const Cost& cost, const Roofs& roofs, const Given& given) {
-  const auto need = [](bool holds) {
-    if (!holds)
-      throw BadInput(
-          "the shape, --params, --peak or --bandwidth is out of range: the time is not a finite "
-          "number");
-  };
-  need(cost.flops >= 0 && std::isfinite(cost.flops) && cost.bytes >= 0 &&
-       std::isfinite(cost.bytes));
+  need_finite_time(cost.flops >= 0 && std::isfinite(cost.flops) && cost.bytes >= 0 &&
+                   std::isfinite(cost.bytes));
   const Bounds b = bounds({.flops = cost.flops,
                            .peak_flops_per_s = roofs.peak,
                            .levels = {{roofs.level, cost.bytes, roofs.bandwidth}},
@@ -33,7 +26,7 @@ Prediction from_cost(const Cost& cost, const Roofs& roofs, const Given& given) {
                  .bound = b.bound};
   if (!std::isnan(given.step_s)) out.t_lower_s = out.t_upper_s = given.step_s;
   out.attainable_flops_per_s = out.flops / out.t_lower_s;
-  need(std::isfinite(out.t_upper_s) && out.t_lower_s > 0);
+  need_finite_time(std::isfinite(out.t_upper_s) && out.t_lower_s > 0);
   return out;
 }
 
@@ -55,6 +48,13 @@ Cost cost_of(const Matmul& work, double y_elements, double params) {
 }
 
 }  // namespace
+
+void need_finite_time(bool holds) {
+  if (holds) return;
+  throw BadInput(
+      "the shape, --params, --peak or --bandwidth is out of range: the time is not a finite "
+      "number");
+}
 
 Prediction predict(const Matmul& work, const Roofs& roofs, const Given& given) {
   if (work.batched && work.tile) throw BadInput("a batched matmul has no tiles to reuse Y in");

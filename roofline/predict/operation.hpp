@@ -38,7 +38,11 @@ struct Matmul {
   bool output_read = false;  ///< the tile's output is read as well as written
 };
 
-/// All throw BadInput for impossible shapes and for given figures that are not above 0.
+/// Throws BadInput, which names what is out of range, unless `holds`: a time is a finite number.
+void need_finite_time(bool holds);
+
+/// All throw BadInput for impossible shapes and for given figures that are not above 0, or out
+/// of range.
 Prediction predict(const Matmul& work, const Roofs& roofs, const Given& given = {});
 Prediction predict_dot(std::int64_t n, double element_bytes, const Roofs& roofs,
                        const Given& given = {});

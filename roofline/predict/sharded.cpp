@@ -91,6 +91,7 @@ ShardedPrediction predict(const ShardedMatmul& work, const Roofs& roofs, double 
     out.critical_size = (work.shard == 'B' ? b : d) * out.t_comms_s / out.t_math_s;
   }
   if (!std::isnan(given.step_s)) out.t_lower_s = out.t_upper_s = given.step_s;
+  need_finite_time(std::isfinite(out.t_upper_s));
   return out;
 }
 

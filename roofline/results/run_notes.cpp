@@ -39,15 +39,19 @@ std::string failures_note(const json& failures) {
 
 }  // namespace
 
+bool is_gpu_index(std::string_view text) {
+  return !text.empty() && text.size() <= 4 &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 std::optional<std::size_t> measured_gpu(const std::filesystem::path& folder, std::size_t gpus) {
-  constexpr std::size_t kDigits = 4;  // of an index; else the UUID of a slice
   const json choice = run_record(folder).value("gpu", json());
   if (choice.is_null()) return 0;
   if (!choice.is_string())
     throw BadInput((folder / "run.json").string() + ": field 'gpu' is not a text");
   const auto& gpu = choice.get_ref<const std::string&>();
   if (gpus == 1 || gpu.empty()) return 0;
-  if (gpu.size() > kDigits || gpu.find_first_not_of("0123456789") != gpu.npos) return {};
+  if (!is_gpu_index(gpu)) return {};
   return std::stoul(gpu);
 }
 

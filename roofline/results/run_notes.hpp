@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace roofline {
@@ -13,6 +14,9 @@ namespace roofline {
 /// run.json of a results folder, an object; an empty one where there is none. Throws BadInput where
 /// it is no JSON object.
 nlohmann::json run_record(const std::filesystem::path& folder);
+
+/// Of a few digits, as NVML and CUDA count GPUs, and run.json names them.
+bool is_gpu_index(std::string_view text);
 
 /// Position among the machine's `gpus` GPUs of the one that a results folder measured: the first,
 /// unless its run.json names another. Empty if that is a slice of one of several (MIG), which has

@@ -25,11 +25,6 @@ std::string all_of(const json& devices) {
 
 }  // namespace
 
-bool is_gpu_index(std::string_view text) {
-  return !text.empty() && text.size() <= 4 &&
-         text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 bool is_gpu_uuid(std::string_view text) {
   constexpr std::size_t kStart = 4;
   return (text.starts_with("GPU-") || text.starts_with("MIG-")) && text.size() > kStart &&

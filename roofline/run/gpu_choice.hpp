@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "roofline/results/run_notes.hpp"
+
 namespace roofline {
 
-/// Of a few digits, as NVML and CUDA count GPUs.
-bool is_gpu_index(std::string_view text);
 /// GPU-… or, of a slice, MIG-…, which may be cut short.
 bool is_gpu_uuid(std::string_view text);
 

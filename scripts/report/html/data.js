@@ -63,6 +63,9 @@ function boundingRow(rows) {
       null;
 }
 
+// Of the whole benchmark: what makes it refused, else that of the row that bounds it.
+const verdictOf = (b) => b.refused || (b.bound ?? b.rows[0]).verdict;
+
 // The ceilings row that limits a benchmark, by id; "" if none is known.
 function bindingRoof(rows, boundBy) {
   const row = boundBy === "compute" ? rows.find((r) => r.roof.startsWith("compute/")) :

@@ -11,8 +11,7 @@ const CHOICES = {
   variant: {label: "Variant", value: (b) => b.variant || "(none)"},
   dtype: {label: "dtype", value: (b) => b.dtype},
   bound: {label: "Bound by", value: (b) => b.bound_by || "(unknown)"},
-  verdict:
-      {label: "Verdict", value: (b) => b.refused || (b.bound ?? b.rows[0]).verdict || "(unknown)"},
+  verdict: {label: "Verdict", value: (b) => verdictOf(b) || "(unknown)"},
   source: {label: "Bytes from", value: (b) => b.bytes_source || "(unknown)"},
 };
 // What marks may be coloured by, and how the drop-down calls it.

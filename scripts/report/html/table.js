@@ -95,9 +95,7 @@ const COLUMNS = [
   column("scope", "scope", "operation, program, or what is part of one", (b) => b.scope),
   column("parent", "part of", "the program", (b) => b.parent),
   column("bytes_source", "bytes from", "model or counter", (b) => b.bytes_source),
-  column(
-      "verdict", "verdict", "ok, or what is wrong",
-      (b) => b.refused || (b.bound ?? b.rows[0]).verdict),
+  column("verdict", "verdict", "ok, or what is wrong", verdictOf),
 ];
 
 ran.filter((b) => b.total_time != null)
