@@ -108,6 +108,12 @@ PTX_INLINE void copy_async_16(void* shared, const void* global, int valid) {
                "l"(global), "r"(valid)
                : "memory");
 }
+/// The same of all 16.
+PTX_INLINE void copy_async_16(void* shared, const void* global) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(shared)),
+               "l"(global)
+               : "memory");
+}
 PTX_INLINE void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// Waits until at most `N` of the groups committed last are in flight.
 template <int N>

@@ -7,6 +7,7 @@
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/matmul/matmul_gpu.hpp"
 #include "kernels/matmul/mma_tile.hpp"
+#include "kernels/matmul/mma_warp.cuh"
 
 namespace kernels::matmul {
 namespace {
@@ -27,31 +28,6 @@ struct Stage {
   alignas(128) unsigned char y[kTileBytes];  ///< [N][64 B of K], or 16-bit [32 of K][256 B of N]
 };
 static_assert(kStages * sizeof(Stage) <= 48 << 10, "static shared memory");
-
-struct Bf16 {
-  static constexpr int kBytes = 2;
-  using Accumulator = float;
-  static __device__ __forceinline__ void mma(float (&d)[4], const std::uint32_t (&a)[4],
-                                             const std::uint32_t (&b)[2]) {
-    ptx::mma_bf16(d, a, b);
-  }
-};
-struct F16 {
-  static constexpr int kBytes = 2;
-  using Accumulator = float;
-  static __device__ __forceinline__ void mma(float (&d)[4], const std::uint32_t (&a)[4],
-                                             const std::uint32_t (&b)[2]) {
-    ptx::mma_f16(d, a, b);
-  }
-};
-struct S8 {
-  static constexpr int kBytes = 1;
-  using Accumulator = int;
-  static __device__ __forceinline__ void mma(int (&d)[4], const std::uint32_t (&a)[4],
-                                             const std::uint32_t (&b)[2]) {
-    ptx::mma_s8(d, a, b);
-  }
-};
 
 /// Bytes of a 16-byte chunk at element `i` of a row of `n` that belong to the row.
 template <int bytes>
@@ -142,26 +118,7 @@ __global__ void __launch_bounds__(kThreads, 2) mma_kernel(GpuArguments a) {
     stage = (stage + 1) % kStages;
   }
 
-  auto* z = static_cast<Accumulator*>(a.z) + blockIdx.z * a.z_stride;
-  struct alignas(8) Pair {
-    Accumulator first, second;
-  };
-#pragma unroll
-  for (int i = 0; i < kWarpM / 16; ++i)
-#pragma unroll
-    for (int j = 0; j < kWarpN / 8; ++j)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const std::int64_t row = first_row + warp_row + 16 * i + lane / 4 + 8 * half;
-        const std::int64_t column = first_column + warp_column + 8 * j + 2 * (lane % 4);
-        if (row >= a.m || column >= a.n) continue;
-        Accumulator* to = z + row * a.z_pitch + column;
-        const Pair pair{d[i][j][2 * half], d[i][j][2 * half + 1]};
-        if (column + 1 < a.n)
-          *reinterpret_cast<Pair*>(to) = pair;
-        else
-          *to = pair.first;
-      }
+  mma::store_sums<Accumulator>(a, d, first_row + warp_row, first_column + warp_column, blockIdx.z);
 }
 
 template <class Type>
@@ -174,9 +131,9 @@ void launch(const GpuArguments& a, cudaStream_t stream) {
 }  // namespace
 
 extern const GpuKernel sm80_v8_mma = {.exec_unit = "mma",
-                                      .bf16 = launch<Bf16>,
-                                      .f16 = launch<F16>,
-                                      .s8 = launch<S8>,
+                                      .bf16 = launch<mma::Bf16>,
+                                      .f16 = launch<mma::F16>,
+                                      .s8 = launch<mma::S8>,
                                       .tiles = {.block_m = kBlock,
                                                 .block_n = kBlock,
                                                 .block_k = kStepBytes,

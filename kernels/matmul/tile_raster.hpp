@@ -1,4 +1,4 @@
-// In which order a persistent kernel's blocks take the tiles of Z. Plain arithmetic, so that the
+// In which order blocks take the tiles of Z. Plain arithmetic, so that the
 // tests can walk it without a GPU.
 #pragma once
 

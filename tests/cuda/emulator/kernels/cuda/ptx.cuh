@@ -56,6 +56,9 @@ inline void store_16(float* p, float4 v) { std::memcpy(p, &v, sizeof v); }
 inline void copy_async_16(void* shared, const void* global, int valid) {
   emulation::copy_later(shared, global, valid);
 }
+inline void copy_async_16(void* shared, const void* global) {
+  emulation::copy_later(shared, global, 16);
+}
 inline void copy_async_commit() { emulation::commit_copies(); }
 template <int N>
 void copy_async_wait() {
