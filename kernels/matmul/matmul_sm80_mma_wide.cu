@@ -25,7 +25,7 @@ constexpr int kWarpM = 96, kWarpN = 64;      ///< 2 x 4 warps
 constexpr int kWarpsAcross = kBlockN / kWarpN;
 constexpr int kThreads = kBlockM / kWarpM * kWarpsAcross * 32;
 constexpr int kStepBytes = 64;  ///< of K: two instructions deep in every type
-constexpr int kStages = 3;      ///< 84 KB, of 99 that the smallest chips give a block
+constexpr int kStages = 3;
 constexpr int kCopyParts = 3;
 constexpr int kGroup = 8;  ///< rows of tiles that blocks go down together
 
@@ -39,6 +39,7 @@ struct Stage {
 struct Shared {
   Stage stages[kStages];
 };
+static_assert(sizeof(Shared) <= 99 << 10, "what sm_86, sm_89 and sm_120 give a block");
 
 /// What a thread brings of each step, 16 bytes at a time: of X four threads a row, so every 64th;
 /// of Y as [N,K] the same of columns, as [K,N] a warp a row, so every eighth.
