@@ -26,8 +26,8 @@ constexpr int kWarpsAcross = kBlockN / kWarpN;
 constexpr int kThreads = kBlockM / kWarpM * kWarpsAcross * 32;
 constexpr int kStepBytes = 64;  ///< of K: two instructions deep in every type
 constexpr int kStages = 3;
-constexpr int kCopyParts = 3;
-constexpr int kGroup = 8;  ///< rows of tiles that blocks go down together
+constexpr int kCopyParts = 3;  ///< in which a step is brought, each behind 16 rows of products
+constexpr int kGroup = 8;      ///< rows of tiles that blocks go down together
 
 /// Of Y as [K,N] in 16 bits: 32 of K by 128 columns, in rows of 256 bytes.
 constexpr int kPanelColumns = 128, kPanelBytes = 32 * 256;
