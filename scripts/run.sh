@@ -8,7 +8,7 @@ usage: run.sh [--quick|--full] [--device cpu|gpu|all] [--gpu INDEX|UUID|all]
               [--filter REGEX] [--bench PROGRAM]… [--out DIR] [--resume DIR] [--timeout S] [--peers]
 
 Installs what is missing, builds into build/, measures this machine and writes a results folder.
-  --quick        two to four minutes once built, six to nine on 2 cores with a last cache of hundreds
+  --quick        two to four minutes once built, four to nine on 2 cores with a last cache of hundreds
                  of MB; a GPU adds some five, as reckoned (default)
   --full         every case; shows progress with the time left
   --device D     cpu, gpu or all (default all: no GPU is one line and a skip)

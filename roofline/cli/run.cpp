@@ -58,7 +58,8 @@ void add_run(CLI::App& app, int& exit_code) {
   options->out = "results";
   auto* quick = command->add_flag_function(
       "--quick", [options](std::int64_t) { options->settings.full = false; },
-      "Two to four minutes, six to nine on 2 cores with a last cache of hundreds of MB; a GPU adds "
+      "Two to four minutes, four to nine on 2 cores with a last cache of hundreds of MB; a GPU "
+      "adds "
       "some five, as reckoned (default)");
   auto* full = command
                    ->add_flag("--full", options->settings.full,

@@ -32,6 +32,10 @@ except ImportError as error:
 REGISTRY = Path(__file__).resolve().parents[2] / "kernels" / "kernels.def"
 
 
+# Verdicts on the samples rather than on the kernel.
+DOUBTFUL = ("not-quiet", "clock-moved", "samples-disagree")
+
+
 def _rows(path):
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -43,6 +47,12 @@ def _number(text):
 
 def _share(value):
     return f"{100 * value:.0f} %" if value is not None else ""
+
+
+def _of_roof(row):
+    """A row's share of its roof, and its verdict where the samples are in doubt."""
+    doubt = row["verdict"] if row["verdict"] in DOUBTFUL else ""
+    return ", ".join(filter(None, (_share(float(row["t_lower_s"]) / float(row["time_s"])), doubt)))
 
 
 def _table(head, rows):
@@ -182,7 +192,7 @@ def _figures(row):
         _time(float(row["time_s"])),
         style.quantity(float(row["achieved_flops_per_s"]), unit),
         row["bound_by"],
-        _share(float(row["t_lower_s"]) / float(row["time_s"])),
+        _of_roof(row),
         f"{peer:.2f}x {row['peer']}" if peer else row["peer"] and f"{row['peer']}: no ratio",
     ]
 
@@ -228,7 +238,7 @@ def _ladders(rows, of_each):
                 idea,
                 _time(float(row["time_s"])),
                 f"{float(first['time_s']) / float(row['time_s']):.3g}x",
-                _share(float(row["t_lower_s"]) / float(row["time_s"])),
+                _of_roof(row),
             ])
             name = ""
     return shown
