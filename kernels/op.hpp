@@ -41,8 +41,9 @@ struct Caches {
 
 /// How kernels go through what comes from memory: what a core's hardware does not find by itself.
 enum class Reading {
-  streams,  ///< several streams side by side, asked for into L1 (a Xeon with AMX)
-  into_l2,  ///< asked for into L2: an L1 of eight ways, 32 KB, drops what it was asked for (Zen 4)
+  streams,  ///< several streams side by side, mostly asked for into L1 (Intel)
+  into_l2,  ///< mostly asked for into L2: an L1 of eight ways, 32 KB, drops what it was asked for
+            ///< (Zen 4)
   in_order  ///< in the order of memory, which the hardware follows farther than requests reach:
             ///< one core of Zen 5 reads 42 GB/s so, beside some work, and 27 in four streams
 };

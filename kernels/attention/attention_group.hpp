@@ -4,8 +4,8 @@
 // A block's scores for all heads of the group are made first, then its maximum; what has been
 // summed is rescaled once a block, and the exponentials are taken on whole vectors. Keys and values
 // are widened to fp32 once for up to four heads, with 32 registers eight: a register tile is tokens
-// x heads for the scores and heads x vectors of head_dim for the values, eight accumulators either
-// way, sixteen of eight heads.
+// x heads for the scores and heads x vectors of head_dim for the values, four to sixteen
+// accumulators (kTokens, kPairs).
 #pragma once
 
 #include <cmath>

@@ -34,9 +34,9 @@ struct TiledLayout {
   std::int64_t own_panels;  ///< of a thread: packed, or one for widening
   bool aligned;             ///< rows of X begin with a line
   bool packs_x;             ///< once, for all tasks
-  /// Weights packed before that half of L3 does not hold: they, and X of the next depth, are asked
-  /// for in Streams. 256 and 512 rows of bf16, cold, one core: 1.10 to 1.18 times as fast.
-  /// NOTES.md, "AMX: weights beyond L3".
+  /// Weights packed before that half of the L3 to count on does not hold: they, and X of the next
+  /// depth, are asked for in Streams. 256 and 512 rows of bf16, cold, one core: 1.10 to 1.18 times
+  /// as fast. NOTES.md, "AMX: weights beyond L3".
   bool far;
   std::int64_t few_rows, few_pass;  ///< of few rows: in a step of X; steps, whole panels, whose X
                                     ///< L2 holds

@@ -51,9 +51,8 @@ struct Bf16Engine {
   /// Whole numbers up to 128 have the same upper half in fp32 and nothing in the lower.
   static __m512i row(const std::int8_t* y) {
     const auto sixteen = [](const std::int8_t* p) {
-      const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-      const __m512 f = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(b));
-      return _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(f), 16));
+      const __m512i f = _mm512_castps_si512(Avx512::F32::load(p));
+      return _mm512_cvtepi32_epi16(_mm512_srli_epi32(f, 16));
     };
     return _mm512_inserti64x4(_mm512_castsi256_si512(sixteen(y)), sixteen(y + 16), 1);
   }

@@ -5,6 +5,7 @@
 // NOTES.md, "X where it lies, int8".
 #include "kernels/matmul/matmul_avx512_vnni.hpp"
 #include "kernels/matmul/matmul_in_place.hpp"
+#include "kernels/simd/avx512_vnni.hpp"
 
 namespace kernels::matmul {
 namespace {
@@ -13,7 +14,7 @@ bool offers(std::string_view, const Shape& s, int) { return s.k % 4 == 0; }
 
 }  // namespace
 
-extern const Kernel avx512_vnni_in_place = {.exec_unit = "simd-avx512-vnni",
+extern const Kernel avx512_vnni_in_place = {.exec_unit = Avx512Vnni::kUnit,
                                             .s8_s32 = InPlace<Int8Vnni<std::int8_t>>::routine(),
                                             .u8_s8 = InPlace<Int8Vnni<std::uint8_t>>::routine(),
                                             .max_y = kInPlace,

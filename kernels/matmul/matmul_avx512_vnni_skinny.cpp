@@ -5,11 +5,12 @@
 // 1.06 at 32, 1.05 at 128; Emerald Rapids, two cores: 1.5 at 8, 1.36 at 32.
 #include "kernels/matmul/matmul_avx512_vnni.hpp"
 #include "kernels/matmul/matmul_skinny.hpp"
+#include "kernels/simd/avx512_vnni.hpp"
 
 namespace kernels::matmul {
 
 extern const Kernel avx512_vnni_skinny = {
-    .exec_unit = "simd-avx512-vnni",
+    .exec_unit = Avx512Vnni::kUnit,
     .s8_s32 = SkinnyByRows<Int8VnniRows<std::int8_t>, 6, 1, Reading::streams>::routine(),
     .u8_s8 = SkinnyByRows<Int8VnniRows<std::uint8_t>, 6, 1, Reading::streams>::routine(),
     .max_m = 128};

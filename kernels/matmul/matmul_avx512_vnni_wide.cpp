@@ -5,10 +5,11 @@
 // before 0.95. NOTES.md, "A low and wide tile".
 #include "kernels/matmul/matmul_avx512_vnni.hpp"
 #include "kernels/matmul/matmul_packed.hpp"
+#include "kernels/simd/avx512_vnni.hpp"
 
 namespace kernels::matmul {
 
-extern const Kernel avx512_vnni_wide = {.exec_unit = "simd-avx512-vnni",
+extern const Kernel avx512_vnni_wide = {.exec_unit = Avx512Vnni::kUnit,
                                         .s8_s32 = Packed<Int8Vnni<std::int8_t, 6, 4>>::routine(),
                                         .u8_s8 = Packed<Int8Vnni<std::uint8_t, 6, 4>>::routine()};
 

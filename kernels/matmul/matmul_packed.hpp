@@ -22,7 +22,6 @@
 
 #include <omp.h>
 
-#include "kernels/buffer.hpp"
 #include "kernels/matmul/matmul_packed_panels.hpp"
 #include "kernels/shares.hpp"
 

@@ -2,7 +2,7 @@
 //
 // Y is read once, where it lies, in the order of memory; it is never packed. A task is a segment of
 // columns over a part of K. A thread adds up all of its tasks of a segment in one M x segment
-// buffer in cache, kDepth groups of K a visit: kDepth rows of Y are that many sequential streams
+// buffer in cache, kDepth groups of K a visit: kRows rows of Y are that many sequential streams
 // for the prefetcher, and each loaded vector of Y is used for all M rows. The threads' sums are
 // added up at the end, in an order that may differ from call to call, as threads share the tasks
 // (shares.hpp).

@@ -75,8 +75,8 @@ struct SkinnyLayout {
   std::int64_t buffers;            ///< sums that a segment may have: one a thread at its tasks
   std::int64_t x_bytes, sums;      ///< packed X; elements of all segments' sums, once
   /// Where lines are asked for, and how many columns before they are loaded: in all rows of a
-  /// visit as many as a core's L2 can wait for (a Xeon with AMX gains 18 % in int8 at M = 1); an
-  /// L1 of 32 KB does not keep so many. NOTES.md, "How far ahead a visit asks".
+  /// visit of floats as many as a core's L2 can wait for (a Xeon with AMX gains 18 % in int8 at
+  /// M = 1); an L1 of 32 KB does not keep so many. NOTES.md, "How far ahead a visit asks".
   Reading reading;
   std::int64_t ahead;
   Asking asking;

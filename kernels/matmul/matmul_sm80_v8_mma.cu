@@ -29,13 +29,6 @@ struct Stage {
 };
 static_assert(kStages * sizeof(Stage) <= 48 << 10, "static shared memory");
 
-/// Bytes of a 16-byte chunk at element `i` of a row of `n` that belong to the row.
-template <int bytes>
-__device__ __forceinline__ int valid_bytes(std::int64_t i, std::int64_t n) {
-  const std::int64_t left = (n - i) * bytes;
-  return left <= 0 ? 0 : left >= 16 ? 16 : static_cast<int>(left);
-}
-
 template <class Type>
 __global__ void __launch_bounds__(kThreads, 2) mma_kernel(GpuArguments a) {
   constexpr int kBytes = Type::kBytes, kChunk = 16 / kBytes, kStep = kStepBytes / kBytes;

@@ -2,6 +2,8 @@
 // each lane names to ldmatrix. Plain arithmetic, so that the tests can walk it without a GPU.
 #pragma once
 
+#include <cstdint>
+
 namespace kernels::matmul {
 
 /// Byte offset of 16-byte chunk `c` of row `r`, for rows of 64 and of 256 bytes. In both the eight
@@ -20,6 +22,13 @@ constexpr int y_fragment_row_nk(int lane, int first_column, int half) {
 /// Y stored [K][N] in 16-bit elements, for the transposing ldmatrix: the same columns.
 constexpr int y_fragment_row_kn(int lane, int first_column, int half) {
   return at_256(16 * half + (lane & 15), first_column / 8 + (lane >> 4));
+}
+
+/// Bytes of a 16-byte chunk at element `i` of a row of `n` that belong to the row.
+template <int bytes>
+constexpr int valid_bytes(std::int64_t i, std::int64_t n) {
+  const std::int64_t left = (n - i) * bytes;
+  return left <= 0 ? 0 : left >= 16 ? 16 : static_cast<int>(left);
 }
 
 }  // namespace kernels::matmul

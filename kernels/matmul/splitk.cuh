@@ -52,13 +52,6 @@ struct Parts {
   double bytes;  ///< of the sums of a call
 };
 
-/// Bytes of a 16-byte chunk at element `i` of a row of `n` that belong to the row.
-template <int bytes>
-__device__ __forceinline__ int valid_bytes(std::int64_t i, std::int64_t n) {
-  const std::int64_t left = (n - i) * bytes;
-  return left <= 0 ? 0 : left >= 16 ? 16 : static_cast<int>(left);
-}
-
 template <class Type, int kRows>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     splitk_kernel(GpuArguments a, typename Type::Accumulator* sums, unsigned* finished) {

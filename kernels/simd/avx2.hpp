@@ -56,7 +56,6 @@ struct Avx2 {
     static void stream(float* p, V v) { _mm256_stream_ps(p, v); }
     static V add(V a, V b) { return _mm256_add_ps(a, b); }
     static V mul(V a, V b) { return _mm256_mul_ps(a, b); }
-    static V div(V a, V b) { return _mm256_div_ps(a, b); }
     static V max(V a, V b) { return _mm256_max_ps(a, b); }
     static V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
     /// As in F64.

@@ -100,7 +100,6 @@ struct Neon {
       odd = vreinterpretq_f32_u32(vandq_u32(w, vdupq_n_u32(0xffff0000u)));
     }
     static float sum(V v) { return vaddvq_f32(v); }
-    static float max_of(V v) { return vmaxvq_f32(v); }
   };
 
   /// Signed bytes: 16 products a step, widened to 16 bits (smull), then added in pairs into 32-bit
