@@ -85,7 +85,7 @@ class Copies {
     else if (left > 0)
       each(a, stage, first, end,
            [&](unsigned char* to, const unsigned char* from, bool in, int first_k) {
-             const bool whole = !kTransposed && first_k >= 0;  // of [K,N], a row or none
+             const bool whole = first_k >= 0;  // of [K,N], a row or none
              const int begin = static_cast<int>(threadIdx.x) % 4 * 16;
              const int bytes =
                  whole ? (first_k < left ? columns_ : 0) : there(left * Type::kBytes - begin, 16);
@@ -227,8 +227,7 @@ __global__ void __launch_bounds__(kThreads, 1) wide_kernel(GpuArguments a, TileG
 
 template <class Type, class Out = typename Type::Accumulator>
 void launch(const GpuArguments& a, cudaStream_t stream) {
-  const TileGrid grid{static_cast<int>((a.m + kBlockM - 1) / kBlockM),
-                      static_cast<int>((a.n + kBlockN - 1) / kBlockN), static_cast<int>(a.batch)};
+  const TileGrid grid{tiles(a.m, kBlockM), tiles(a.n, kBlockN), static_cast<int>(a.batch)};
   wide_kernel<Type, Out><<<grid.count(), kThreads, sizeof(Shared), stream>>>(a, grid);
   CUDA_CHECK_LAUNCH("mma matmul of wide tiles");
 }

@@ -9,38 +9,21 @@
 
 namespace kernels::matmul::mma {
 
-struct Bf16 {
-  static constexpr int kBytes = 2;
-  using Accumulator = float;
-  static __device__ __forceinline__ void mma(float (&d)[4], const std::uint32_t (&a)[4],
+/// Elements of `bytes` bytes, whose products `kMma` adds to sums of type `Sum`.
+template <int bytes, class Sum,
+          void (*kMma)(Sum (&)[4], const std::uint32_t (&)[4], const std::uint32_t (&)[2])>
+struct Product {
+  static constexpr int kBytes = bytes;
+  using Accumulator = Sum;
+  static __device__ __forceinline__ void mma(Sum (&d)[4], const std::uint32_t (&a)[4],
                                              const std::uint32_t (&b)[2]) {
-    cuda::ptx::mma_bf16(d, a, b);
+    kMma(d, a, b);
   }
 };
-struct F16 {
-  static constexpr int kBytes = 2;
-  using Accumulator = float;
-  static __device__ __forceinline__ void mma(float (&d)[4], const std::uint32_t (&a)[4],
-                                             const std::uint32_t (&b)[2]) {
-    cuda::ptx::mma_f16(d, a, b);
-  }
-};
-struct Tf32 {
-  static constexpr int kBytes = 4;
-  using Accumulator = float;
-  static __device__ __forceinline__ void mma(float (&d)[4], const std::uint32_t (&a)[4],
-                                             const std::uint32_t (&b)[2]) {
-    cuda::ptx::mma_tf32(d, a, b);
-  }
-};
-struct S8 {
-  static constexpr int kBytes = 1;
-  using Accumulator = int;
-  static __device__ __forceinline__ void mma(int (&d)[4], const std::uint32_t (&a)[4],
-                                             const std::uint32_t (&b)[2]) {
-    cuda::ptx::mma_s8(d, a, b);
-  }
-};
+struct Bf16 : Product<2, float, cuda::ptx::mma_bf16> {};
+struct F16 : Product<2, float, cuda::ptx::mma_f16> {};
+struct Tf32 : Product<4, float, cuda::ptx::mma_tf32> {};
+struct S8 : Product<1, int, cuda::ptx::mma_s8> {};
 
 /// Two values that leave in one store.
 template <class Out>

@@ -8,6 +8,9 @@
 
 namespace kernels::matmul {
 
+/// Tiles that cover n rows or columns.
+constexpr int tiles(std::int64_t n, int tile) { return static_cast<int>((n + tile - 1) / tile); }
+
 /// Tiles of all products of a batch.
 struct TileGrid {
   int tiles_m, tiles_n, batch;

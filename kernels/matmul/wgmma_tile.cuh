@@ -12,6 +12,7 @@
 #include "kernels/cuda/tensor_map.hpp"
 #include "kernels/cuda/wgmma.cuh"
 #include "kernels/matmul/matmul_gpu.hpp"
+#include "kernels/matmul/tile_raster.hpp"
 
 namespace kernels::matmul {
 
@@ -239,7 +240,5 @@ int clusters_that_fit(Kernel* kernel, int cluster, int threads, std::size_t shar
   CUDA_CHECK(cudaOccupancyMaxActiveClusters(&count, kernel, &launch.config));
   return count;
 }
-
-constexpr int tiles(std::int64_t n, int tile) { return static_cast<int>((n + tile - 1) / tile); }
 
 }  // namespace kernels::matmul

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import geometric_mean
 
 import load
-from select_rows import LIBRARIES, level_order, roof_order
+from select_rows import DOUBTS, LIBRARIES, level_order, roof_order
 
 try:
     import style
@@ -30,10 +30,6 @@ except ImportError as error:
 
 
 REGISTRY = Path(__file__).resolve().parents[2] / "kernels" / "kernels.def"
-
-
-# Verdicts on the samples rather than on the kernel.
-DOUBTFUL = ("not-quiet", "clock-moved", "samples-disagree")
 
 
 def _rows(path):
@@ -50,9 +46,9 @@ def _share(value):
 
 
 def _of_roof(row):
-    """A row's share of its roof, and its verdict where the samples are in doubt."""
-    doubt = row["verdict"] if row["verdict"] in DOUBTFUL else ""
-    return ", ".join(filter(None, (_share(float(row["t_lower_s"]) / float(row["time_s"])), doubt)))
+    """A row's share of its roof, and what puts its samples or their clock in doubt."""
+    doubts = [word for word in row["verdict"].split("+") if word in (*DOUBTS, "clock-moved")]
+    return ", ".join([_share(float(row["t_lower_s"]) / float(row["time_s"])), *doubts])
 
 
 def _table(head, rows):

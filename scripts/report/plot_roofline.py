@@ -7,7 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from select_rows import all_core_threads, compute_roofs, devices, memory_roofs, points
+from select_rows import DOUBTS, all_core_threads, compute_roofs, devices, memory_roofs, points
 
 WIDTH = 8.0  # inches; 800 px at 100 dots an inch
 PANEL = 4.7
@@ -20,8 +20,6 @@ UNDER_TEXT = dict(facecolor="white", edgecolor="none", alpha=0.8, pad=0.5)
 SAME = 0.01
 # Points this far above their level's line are spoken of.
 ABOVE = 0.03
-# What makes samples doubtful, as `check` and the tables have it.
-DOUBTS = ("not-quiet", "samples-disagree")
 MOST_ENTRIES = 12  # of kernels, and of dtypes, that the legend names
 
 
