@@ -82,6 +82,10 @@ void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle) {
     row.own_cores_at = row.quiet_at;
     for (std::size_t i = 0; i < row.beside.size(); ++i) {
       const Surroundings& beside = row.beside[i];
+      if (!row.gated()) {
+        row.own_cores_at[i] = row.quiet_at[i] = true;
+        continue;
+      }
       if (beside.cpu_wait > kQuietWait || below(beside.issue_per_cycle, kQuietIssue, issue) ||
           below(beside.dispatch_per_cycle, quiet_dispatch(row.threads), dispatch) ||
           below(beside.clock_hz, kQuietClock, clock)) {

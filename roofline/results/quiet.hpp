@@ -52,9 +52,10 @@ inline constexpr double kClockMoved = 0.10;
 inline constexpr double kDisagreement = 0.15;
 
 /// Leaves only quiet samples in each row's times_s and clock_hz, if there are kFewestQuiet of them
-/// or all are; sets quiet_samples and quiet_at. What a row does not carry rejects nothing: a user's
-/// own rows stay whole. `issue_per_cycle` is what a core of this machine gives by itself, NaN if no
-/// table tells: without it a run of which not one moment in ten was quiet looks quiet.
+/// or all are; sets quiet_samples and quiet_at. What a row does not carry rejects nothing: rows
+/// that the gate did not watch, a GPU's and a user's own, stay whole, whatever their clock did.
+/// `issue_per_cycle` is what a core of this machine gives by itself, NaN if no table tells: without
+/// it a run of which not one moment in ten was quiet looks quiet.
 void set_disturbed_apart(std::vector<Benchmark>& rows, double issue_per_cycle = kUnknownNumber);
 
 /// Whether too few samples were quiet, or those that count disagree; as set_disturbed_apart() left

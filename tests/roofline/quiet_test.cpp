@@ -179,6 +179,17 @@ TEST(Quiet, WhatIsNotKnownRejectsNothing) {
   EXPECT_EQ(rows[0].times_s.size(), 3u);
 }
 
+TEST(Quiet, WhereNobodyWatchedAFallenClockRejectsNothing) {
+  // A GPU at its power limit: the peak beside a kernel keeps all of its samples, too.
+  const Surroundings fast{.clock_hz = 1.98 * kGHz}, capped{.clock_hz = 1.4 * kGHz};
+  std::vector<Benchmark> rows = {row({fast, capped, fast, capped, capped, fast})};
+  rows[0].clock_hz = rows[0].lived_clock_hz = 1.4 * kGHz;
+  set_disturbed_apart(rows);
+  EXPECT_EQ(rows[0].times_s, rows[0].lived_times_s);
+  EXPECT_EQ(rows[0].samples_rejected(), 0);
+  EXPECT_DOUBLE_EQ(rows[0].clock_hz, 1.69 * kGHz);
+}
+
 TEST(Quiet, ARatioIsOfPairsThatAreBothQuiet) {
   // Times are 1, 2, 3 … of both: the library's are tripled, so any mix of pairs would show.
   std::vector<Benchmark> rows = {
