@@ -170,10 +170,9 @@ inline constexpr Column kPredictionColumns[] = {
     {"overhead_s", "s", "time_s - t_lower_s: what perfect overlap does not explain"},
     {"error", "1", "time_s / t_lower_s - 1; empty for overhead"},
     {"verdict", "",
-     "explained: between t_lower_s and t_upper_s; near: above, but within 15 % of t_lower_s; lost: "
-     "above both; impossible: below t_lower_s; all beyond 3 % of clock; overhead: a part that "
-     "needs nothing of the main memory; no-roof: a "
-     "ceiling is unknown"},
+     "explained: between t_lower_s and t_upper_s, within 3 % of clock; near: else within 15 % of "
+     "t_lower_s; lost: above both; impossible: faster than one of its bounds, as in roofline.csv; "
+     "overhead: a part that needs nothing of the main memory; no-roof: a ceiling is unknown"},
 };
 
 /// `roofline predict sweep batch`: one row per shape and batch.

@@ -77,8 +77,8 @@ class Judge {
                                      row_.exec_unit, on_threads(row_), compute_->exec_unit);
     }
     const Rate near = beside.compute(compute_);
-    peak_beside_ = !std::isnan(near.value);
-    peak_ = held_by(near, compute_, done_.flops);
+    peak_beside_ = counts(near, compute_, done_.flops);
+    peak_ = peak_beside_ ? near : rate_of(compute_);
     if (compute_ && !peak_beside_) peak_.uncertainty *= clock_above(*compute_);
     t_math_ = done_.flops == 0 ? 0 : compute_ ? done_.flops / peak_.value : kUnknownNumber;
   }
@@ -87,7 +87,8 @@ class Judge {
     for (const auto& [level, bytes] : done_.level_bytes) {
       LevelTime time{.roof = bandwidth_roof(row_, level, ceilings)};
       const bool main_memory = time.roof && level == "DRAM" && !is_of_spec(*time.roof);
-      time.rate = held_by(main_memory ? beside.memory() : Rate{}, time.roof, bytes);
+      const Rate near = main_memory ? beside.memory() : Rate{};
+      time.rate = counts(near, time.roof, bytes) ? near : rate_of(time.roof);
       time.seconds = bytes > 0 ? bytes / time.rate.value : 0;
       times_.push_back(time);
     }
@@ -119,13 +120,12 @@ class Judge {
     return is_beyond(common_, seconds, rate.uncertainty);
   }
 
-  /// A probe beside samples that are not quiet was disturbed too: what was faster, its ceiling
-  /// limits.
-  Rate held_by(const Rate& near, const Ceiling* roof, double work) const {
-    const Rate whole = rate_of(roof);
+  /// Whether what a probe beside gave limits. One beside samples that are not quiet was disturbed
+  /// too: what was faster, its ceiling limits.
+  bool counts(const Rate& near, const Ceiling* roof, double work) const {
     const bool disturbed =
-        row_.few_quiet() && near.value < whole.value && beyond(work / near.value, near);
-    return std::isnan(near.value) || disturbed ? whole : near;
+        row_.few_quiet() && near.value < rate_of(roof).value && beyond(work / near.value, near);
+    return !std::isnan(near.value) && !disturbed;
   }
 
   Point point(const std::string& level, double bytes, const LevelTime& time) const {
@@ -147,7 +147,7 @@ class Judge {
     }
     const double t_roof = std::max(t_math_, time.seconds);
     if (!point.missing.empty() || t_roof <= 0) {
-      point.verdict = "no-roof";
+      point.verdict = impossible_ ? "impossible" : "no-roof";
       return point;
     }
     const bool by_level = time.seconds > t_math_;
@@ -200,7 +200,7 @@ class Judge {
   Point common_;  ///< what the points of all levels tell
   const Ceiling* compute_ = nullptr;
   Rate peak_;
-  bool peak_beside_ = false;  ///< whether it was measured beside the row
+  bool peak_beside_ = false;  ///< whether it is what was measured beside the row
   double t_math_ = kUnknownNumber;
   std::vector<LevelTime> times_;  ///< of done_.level_bytes
   bool impossible_ = false;       ///< faster than one of its bounds, for certain

@@ -23,7 +23,7 @@ void judge(Predicted& row) {
   const std::string& verdict = row.point->verdict;
   const bool refused = is_refused(verdict);
   const Place at = place(t, row.t_lower_s, row.t_upper_s, kClockUncertainty).place;
-  row.verdict = refused && t < row.t_lower_s                         ? "impossible"
+  row.verdict = refused                                              ? "impossible"
                 : at == Place::kExplained                            ? "explained"
                 : std::abs(t / row.t_lower_s - 1) <= kNearPrediction ? "near"
                                                                      : "lost";

@@ -286,6 +286,14 @@ TEST(Overlay, FasterThanAnotherLevelAllowsIsImpossible) {
   EXPECT_EQ(points[1].verdict, "above-roof");
 }
 
+TEST(Overlay, ALevelWithoutARoofDoesNotHideThatAnotherForbidsIt) {
+  // As above, with L3 between them, which has no ceiling.
+  const auto points = overlay({kernel(2e6, {{"L3", 8e6}, {"DRAM", 8e6}}, 300e-6)}, ceilings());
+  EXPECT_EQ(points[0].missing, "no reads of L3 on 1 thread");
+  EXPECT_EQ(points[0].verdict, "impossible");
+  EXPECT_EQ(points[1].verdict, "above-roof");
+}
+
 TEST(Overlay, UnknownCeilingsStayUnknown) {
   std::vector<Benchmark> rows = {kernel(1e9, {{"L2", 1e6}, {"L3", 1e6}}, 0.2),
                                  kernel(1e9, {{"L2", 1e6}}, 0.2), kernel(1e9, {{"L2", 1e6}}, 0.2)};
@@ -526,6 +534,12 @@ TEST(Overlay, APeakThatWasDisturbedLimitsNothingThatIsFaster) {
   rows[0].quiet_samples = 2;  // all count
   EXPECT_EQ(overlay(rows, ceilings())[0].verdict, "not-quiet");
   EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].t_math_s, 10e-3);
+  // So the ceiling's clock excuses as if there were no probe: 5 % above it at 8 % more clock.
+  auto limits = ceilings();
+  limits[0].clock_hz = 3e9;
+  rows[0].clock_hz = 3.24e9;
+  rows[0].lived_times_s = rows[0].times_s = std::vector<double>(3, 1e-2 / 1.05);
+  EXPECT_EQ(overlay(rows, limits)[0].verdict, "not-quiet");
   // What is below it is still held by it, and what is above the ceiling too is above.
   rows[0].lived_times_s = rows[0].times_s = std::vector<double>(3, 16e-3);
   EXPECT_DOUBLE_EQ(overlay(rows, ceilings())[0].t_math_s, 12.5e-3);

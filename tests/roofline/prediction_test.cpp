@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "roofline/base/error.hpp"
+#include "roofline/base/schema.hpp"
 #include "roofline/overlay/overlay.hpp"
 #include "roofline/results/bench_json.hpp"
 
@@ -214,6 +215,16 @@ TEST(Predictions, JudgeByBothBounds) {
   EXPECT_EQ(narrow(6.1), "explained");
   EXPECT_EQ(narrow(6.89), "near");
   EXPECT_EQ(narrow(6.91), "lost");
+}
+
+TEST(Predictions, WhatALevelOfTheCachesForbidsIsImpossibleToo) {
+  // 8 ms lie just above the main memory's T_upper; 1 GB of L1 alone would take 10.
+  json row = step(8);
+  row["bytes_L1"] = row["bytes_L1_part_qkv"] = 1e9;
+  const BenchData data = read({row});
+  const auto points = overlay(data.benchmarks, ceilings());
+  ASSERT_TRUE(is_refused(points[1].verdict)) << points[1].verdict;
+  EXPECT_EQ(predictions(points).front().verdict, "impossible");
 }
 
 TEST(Predictions, OwnScatterExcusesAStepAsInTheRoofline) {
