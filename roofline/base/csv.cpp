@@ -49,7 +49,9 @@ std::string read_text(const std::filesystem::path& path) {
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) fail(path, errno != 0 ? errno : EIO);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::string text;
+  for (char block[1 << 16]; in.read(block, sizeof block) || in.gcount() > 0;)
+    text.append(block, static_cast<std::size_t>(in.gcount()));
   if (in.bad()) fail(path, EIO);
   return text;
 }

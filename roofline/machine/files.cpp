@@ -1,16 +1,16 @@
 #include "roofline/machine/files.hpp"
 
-#include <fstream>
-#include <iterator>
+#include "roofline/base/csv.hpp"
+#include "roofline/base/error.hpp"
 
 namespace roofline::machine {
 
 std::optional<std::string> read_text(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  if (!in) return std::nullopt;
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) return std::nullopt;
-  return text;
+  try {
+    return roofline::read_text(path);
+  } catch (const BadInput&) {
+    return std::nullopt;
+  }
 }
 
 std::optional<std::string> read_line(const std::filesystem::path& path) {

@@ -122,6 +122,7 @@ TEST(Csv, AFailedWriteLeavesTheOldFileAndNoOther) {
   EXPECT_EQ(read_text(folder / "x.csv"), "new");
   EXPECT_THROW(read_text(folder), BadInput);
   EXPECT_THROW(read_text(folder / "none"), BadInput);
+  EXPECT_THROW(read_text("/proc/self/mem"), BadInput) << "opens, and cannot be read";
   // A link stays one, and a device a device.
   std::filesystem::create_symlink("x.csv", folder / "link.csv");
   write_atomically(folder / "link.csv", "through");
