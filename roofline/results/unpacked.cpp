@@ -4,11 +4,9 @@
 #include <stdlib.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <system_error>
-
-#include "roofline/base/error.hpp"
-#include "roofline/base/process.hpp"
 
 namespace roofline {
 namespace {
@@ -33,25 +31,32 @@ Unpacked::Unpacked(const fs::path& folder) : path_(folder) {
   const fs::path archive = archive_of(folder);
   std::error_code none;
   if (is_unpacked(folder) || !fs::exists(archive, none)) return;
+  guard_.emplace();
   std::string name = (fs::temp_directory_path() / "roofline-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr)
     throw BadInput(fmt::format("{}: {}", name, std::strerror(errno)));
   path_ = name;
   archive_ = archive;
-  const SignalGuard guard;
   const Command unpack{.arguments = {"/bin/sh", "-c", "exec tar -xJf \"$1\" -C \"$2\" bench", "sh",
                                      archive.string(), name},
                        .timeout_s = 120};
   const Outcome outcome = run_process(unpack);
   if (outcome.clean()) return;
-  fs::remove_all(path_, none);
+  remove();
   throw BadInput(fmt::format("{}: cannot be unpacked: tar: {}", archive.string(),
                              outcome.words(unpack.timeout_s)));
 }
 
 Unpacked::~Unpacked() {
+  if (!archive_.empty()) remove();
+}
+
+void Unpacked::remove() {
   std::error_code none;
-  if (!archive_.empty()) fs::remove_all(path_, none);
+  fs::remove_all(path_, none);
+  const bool interrupted = guard_->interrupted();
+  guard_.reset();
+  if (interrupted) ::raise(SIGINT);
 }
 
 std::string Unpacked::in_archive(std::string words) const {

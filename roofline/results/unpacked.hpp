@@ -2,14 +2,17 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "roofline/base/error.hpp"
+#include "roofline/base/process.hpp"
 
 namespace roofline {
 
 /// A folder with the bench/*.json of a results folder: that folder, or where it has them as
-/// bench.tar.xz, as committed runs do, a temporary one, gone with this.
+/// bench.tar.xz, as committed runs do, a temporary one, gone with this: while it is there, Ctrl-C
+/// waits.
 class Unpacked {
  public:
   /// Throws BadInput where tar cannot unpack the archive or there is no room for it. Needs
@@ -31,8 +34,11 @@ class Unpacked {
   }
 
  private:
+  /// What was unpacked, and then lets a Ctrl-C through that has come meanwhile.
+  void remove();
   std::string in_archive(std::string words) const;
 
+  std::optional<SignalGuard> guard_;      ///< where something is packed
   std::filesystem::path path_, archive_;  ///< archive_ is empty where nothing is packed
 };
 
