@@ -118,12 +118,9 @@ void RunFolder::lock() {
                        ? fmt::format("{}: another run is at work in it", path_.string())
                        : fmt::format("cannot open {}: {}", path_.string(), std::strerror(error)));
   }
-  remove_leavings();
-  make_folders(scratch());
-  make_folders(path_ / "bench");
 }
 
-void RunFolder::remove_leavings() const {
+void RunFolder::make_ready() const {
   std::error_code ignored;
   fs::remove_all(scratch(), ignored);
   for (const fs::path& folder : {path_, path_ / "bench"}) {
@@ -132,6 +129,8 @@ void RunFolder::remove_leavings() const {
       if (end == ".tmp" || end == ".part") fs::remove(entry.path(), ignored);
     }
   }
+  make_folders(scratch());
+  make_folders(path_ / "bench");
 }
 
 RunFolder RunFolder::create(const fs::path& root, const std::string& machine,
@@ -147,6 +146,7 @@ RunFolder RunFolder::create(const fs::path& root, const std::string& machine,
   };
   try {
     folder.lock();
+    folder.make_ready();
     write_atomically(early / "machine.json", machine_json);
     // Tables without rows: what is killed at any moment from here on can be read.
     CsvTable(kCeilingsColumns).write(early / "ceilings.csv");
@@ -178,8 +178,9 @@ RunFolder RunFolder::resume(const fs::path& path) {
   if (!fs::is_regular_file(state_file)) {
     throw BadInput(fmt::format("--resume {}: not a results folder (no run.json)", path.string()));
   }
-  const json state = parse_json(read_text(state_file), state_file.string());
   RunFolder folder(path, {});
+  folder.lock();
+  const json state = parse_json(read_text(state_file), state_file.string());
   std::size_t measured = 0;
   try {
     if (state.at("format").get<int>() != kFormat) {
@@ -208,7 +209,7 @@ RunFolder RunFolder::resume(const fs::path& path) {
     throw BadInput(fmt::format("{}: {}", state_file.string(), error.what()));
   }
   check_samples(path, measured);
-  folder.lock();
+  folder.make_ready();
   for (const fs::path& file : bench_files(path)) folder.done_.insert(file.stem().string());
   return folder;
 }

@@ -63,8 +63,8 @@ class RunFolder {
  private:
   RunFolder(std::filesystem::path path, RunSettings settings);
   void lock();
-  /// Half-written files of a run that was killed.
-  void remove_leavings() const;
+  /// Makes the folders that are missing, and removes half-written files of a run that was killed.
+  void make_ready() const;
 
   std::filesystem::path path_;
   RunSettings settings_;

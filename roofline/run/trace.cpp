@@ -41,15 +41,26 @@ double temperature_c() {
   return best;
 }
 
+/// Of a file of another version, its columns that there are today. Throws BadInput for a time that
+/// is none.
 CsvTable earlier_rows(const std::filesystem::path& file) {
-  return std::filesystem::exists(file) ? CsvTable::read(file) : CsvTable(kTraceColumns);
+  CsvTable out(kTraceColumns);
+  if (!std::filesystem::exists(file)) return out;
+  const CsvTable rows = CsvTable::read(file);
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    out.add_row();
+    for (const Column& column : kTraceColumns)
+      if (rows.has(column.name)) out.set(column.name, rows.text(i, column.name));
+    out.set("time_s", rows.number(i, "time_s"));
+  }
+  return out;
 }
 
 }  // namespace
 
 Trace::Trace(std::filesystem::path file, const machine::GpuWatch* gpus)
     : file_(std::move(file)), table_(earlier_rows(file_)), gpus_(gpus) {
-  if (table_.rows() > 0) offset_s_ = table_.number(table_.rows() - 1, "time_s");
+  if (table_.rows() > 0) offset_s_ = std::fmax(0, table_.number(table_.rows() - 1, "time_s"));
 }
 
 void Trace::sample(double time_s, const std::string& during) {

@@ -1,6 +1,7 @@
 #include "roofline/results/run_notes.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,7 +21,7 @@ class RunNotes : public testing::Test {
     std::ofstream(folder_ / "run.json") << run_json;
     return run_notes(folder_);
   }
-  fs::path folder_ = fs::path(testing::TempDir()) / "run_notes";
+  fs::path folder_ = fs::path(testing::TempDir()) / ("run_notes." + std::to_string(::getpid()));
 };
 
 TEST_F(RunNotes, OfARunThatEndedThereAreNone) {

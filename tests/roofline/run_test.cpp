@@ -19,6 +19,7 @@
 #include "roofline/run/run_plan.hpp"
 #include "roofline/run/run_turns.hpp"
 #include "roofline/run/same_machine.hpp"
+#include "roofline/run/trace.hpp"
 
 namespace roofline {
 namespace {
@@ -637,6 +638,22 @@ TEST_F(RunFolderTest, OneRunAtATime) {
   RunFolder one = RunFolder::create(root_, "box", {}, "{}");
   one.write_state("running", 1);
   EXPECT_EQ(fault(one.path()), one.path().string() + ": another run is at work in it");
+}
+
+TEST_F(RunFolderTest, ATraceGoesOnWhereItEndedWhateverVersionWroteIt) {
+  fs::create_directories(root_);
+  const fs::path file = root_ / "trace.csv";
+  write_atomically(file, "time_s,device,gone\n12.5,cpu,x\n");
+  Trace trace(file, nullptr);
+  trace.sample(1, "dot");
+  trace.write();
+  const CsvTable rows = CsvTable::read(file);
+  ASSERT_EQ(rows.rows(), 2u);
+  EXPECT_EQ(rows.number(0, "time_s"), 12.5);
+  EXPECT_EQ(rows.number(1, "time_s"), 13.5);
+  EXPECT_EQ(rows.text(1, "during"), "dot");
+  write_atomically(file, "time_s,device\nsoon,cpu\n");
+  EXPECT_THROW(Trace(file, nullptr), BadInput);
 }
 
 TEST_F(RunFolderTest, WhatIsNoResultsFolderIsRefused) {
