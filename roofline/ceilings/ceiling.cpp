@@ -47,6 +47,18 @@ bool hidden(std::span<const Ceiling> rows, const Ceiling& row) {
   return !row.condition.ends_with("quiet") && under(rows, row, "quiet") != nullptr;
 }
 
+bool limits(std::span<const Ceiling> rows, const Ceiling& row) {
+  return is_roof(row) && !hidden(rows, row);
+}
+
+int most_threads(std::span<const Ceiling> rows, std::string_view device) {
+  int most = 0;
+  for (const Ceiling& row : rows) {
+    if (row.device == device && row.resource != "latency") most = std::max(most, row.threads);
+  }
+  return most;
+}
+
 double launch_time(std::span<const Ceiling> rows, std::string_view device) {
   double best = kUnknownNumber, on_stream = kUnknownNumber;
   for (const Ceiling& row : rows) {

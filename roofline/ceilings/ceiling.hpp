@@ -80,6 +80,11 @@ bool is_better_roof(const Ceiling& row, const Ceiling& other);
 const Ceiling* under(std::span<const Ceiling> rows, const Ceiling& row, std::string_view moments);
 /// A row beside another one that stands for the ceiling: as-lived beside quiet, no roof beside one.
 bool hidden(std::span<const Ceiling> rows, const Ceiling& row);
+/// Whether kernels are held against `row`: is_roof(), and not hidden().
+bool limits(std::span<const Ceiling> rows, const Ceiling& row);
+
+/// The most threads that rates of a device were measured on; 0 without any.
+int most_threads(std::span<const Ceiling> rows, std::string_view device);
 
 /// Seconds that one launch on the device takes: in a stream, or in a graph where that is all that
 /// is known; 0 where none was measured.

@@ -81,7 +81,7 @@ std::vector<Finding> audit_gpu(const Box& box) {
 Finding base_clock(const Box& box) {
   Finding out{Grade::kUnknown, "below-base-clock", "base clock", {"cpu/compute", "cpu/bandwidth"}};
   const double base = box.machine.number("/cpu/base_clock_hz");
-  const int most = box.most_threads("cpu");
+  const int most = most_threads(box.ceilings, "cpu");
   double seen = kUnknownNumber;
   // Wide vectors and tiles may take a healthy core below its base clock.
   const auto wide = [](const std::string& unit) {

@@ -53,7 +53,7 @@ Finding steal(const Box& box) {
 Finding shared_cores(const Box& box) {
   Finding out{Grade::kUnknown, "shared-cores", "quiet against as-lived", {"cpu/"}};
   std::vector<double> shares;
-  const int all = box.most_threads("cpu");
+  const int all = most_threads(box.ceilings, "cpu");
   for (const Ceiling& quiet : box.ceilings) {
     if (quiet.device != "cpu" || quiet.resource != "compute" || quiet.threads != all ||
         !quiet.condition.ends_with("quiet")) {

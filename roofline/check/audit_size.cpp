@@ -86,7 +86,7 @@ std::vector<Finding> audit_cpu(const Box& box) {
   out.push_back(set);
 
   Finding threads{Grade::kUnknown, "fewer-threads", "threads", {"cpu/"}};
-  const int most = box.most_threads("cpu");
+  const int most = most_threads(box.ceilings, "cpu");
   if (const double allowed = box.machine.number("/usable/threads"); !std::isnan(allowed)) {
     threads.grade = most < allowed ? Grade::kWarn : Grade::kPass;
     threads.text = fmt::format("measured with {} threads of {} that are usable", most, allowed);

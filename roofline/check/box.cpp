@@ -95,14 +95,6 @@ double TraceFacts::throttled(std::uint64_t reasons) const {
   return busy == 0 ? kUnknownNumber : static_cast<double>(hit) / static_cast<double>(busy);
 }
 
-int Box::most_threads(const std::string& device) const {
-  int most = 0;
-  for (const Ceiling& c : ceilings) {
-    if (c.device == device && c.resource != "latency") most = std::max(most, c.threads);
-  }
-  return most;
-}
-
 bool Box::has(const std::string& device) const {
   return std::any_of(ceilings.begin(), ceilings.end(),
                      [&](const Ceiling& c) { return c.device == device; });

@@ -39,8 +39,6 @@ struct Box {
   std::vector<Ceiling> ceilings;
   TraceFacts cpu_trace, gpu_trace;
 
-  /// The largest thread count that the device's ceilings of this kind were measured with.
-  int most_threads(const std::string& device) const;
   bool has(const std::string& device) const;
   /// The GPU's memory clock: while it was busy, else the highest that it is said to have.
   double gpu_memory_clock_hz() const;

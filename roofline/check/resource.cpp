@@ -25,8 +25,8 @@ bool read_faster_by_another(const Box& box, const Ceiling& c) {
 /// Rows that stand for a resource: the conservative condition, all cores, plain reads by the unit
 /// that reads fastest.
 bool stands_for_a_resource(const Box& box, const Ceiling& c) {
-  if (hidden(box.ceilings, c) || c.condition.starts_with("zeros")) return false;
-  const int threads = latency(c) ? 1 : box.most_threads(c.device);
+  if (!limits(box.ceilings, c)) return false;
+  const int threads = latency(c) ? 1 : most_threads(box.ceilings, c.device);
   if (c.device == "cpu" && c.threads != threads) return false;
   if (c.resource != "bandwidth") return true;
   return c.operation == "read" && !(c.device == "cpu" && read_faster_by_another(box, c));

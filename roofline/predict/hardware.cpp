@@ -165,11 +165,9 @@ Hardware machine_hardware(const fs::path& path, std::string_view device) {
     });
     out.device = gpu ? "gpu" : "cpu";
   }
+  out.threads = most_threads(all, out.device);
   for (const Ceiling& c : all) {
-    if (c.device == out.device) out.threads = std::max(out.threads, c.threads);
-  }
-  for (const Ceiling& c : all) {
-    if (c.device == out.device && !std::isnan(c.measured) && !hidden(all, c) &&
+    if (c.device == out.device && !std::isnan(c.measured) && limits(all, c) &&
         (c.device == "gpu" || c.threads == out.threads) &&
         (c.resource == "compute" || reads_main_memory(c))) {
       out.ceilings.push_back(c);

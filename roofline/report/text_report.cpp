@@ -90,9 +90,10 @@ int threads_of(const std::vector<Ceiling>& ceilings, const std::vector<Row>& row
     if (c.device == device && c.resource != "latency") measured.insert(c.threads);
   }
   for (const Row& row : rows) {
-    if (row.device == device && row.threads < 1e9) ran.insert(static_cast<int>(row.threads));
+    if (row.device == device && row.threads >= 1 && row.threads < 1e9)
+      ran.insert(static_cast<int>(row.threads));
   }
-  if (measured.empty()) return ran.empty() ? 1 : std::max(1, *ran.rbegin());
+  if (measured.empty()) return ran.empty() ? 1 : *ran.rbegin();
   const int all = *measured.rbegin();
   return ran.empty() || ran.contains(all) || !measured.contains(*ran.rbegin()) ? all
                                                                                : *ran.rbegin();
@@ -127,7 +128,8 @@ std::string other_threads(const Row& row, int of_device) {
   return other ? fmt::format(" on {:g}T", row.threads) : "";
 }
 
-/// For each operation, dtype and temperature the largest problem and the fastest variant on it.
+/// For each operation, dtype and temperature the largest problem and the fastest variant on it, a
+/// library where there is no other.
 std::string best_kernels(const std::vector<Row>& rows, const std::string& device,
                          const std::map<Series, double>& threads, int of_device) {
   std::map<Series, Row> best;
@@ -135,12 +137,13 @@ std::string best_kernels(const std::vector<Row>& rows, const std::string& device
     if (row.device != device || !is_shown(row, threads) || is_refused(row.verdict)) continue;
     const auto [found, fresh] = best.try_emplace(series_of(row), row);
     const auto order = [](const Row& r) {
-      return std::make_tuple(r.flops, r.flops > 0 ? 0 : r.bytes, -r.time_s);
+      return std::make_tuple(r.flops, r.flops > 0 ? 0 : r.bytes, !r.peer.empty(), -r.time_s);
     };
     if (!fresh && order(row) > order(found->second)) found->second = row;
   }
-  std::vector<std::vector<std::string>> table = {
-      {"kernel", "largest shape", "best variant", "time", "achieved", "bound by", "of roof"}};
+  std::vector<std::vector<std::string>> table = {{"kernel", "largest shape", "best variant", "time",
+                                                  "achieved", "bound by", "of roof",
+                                                  "vs best library"}};
   std::size_t disturbed = 0;
   for (const auto& [work, row] : best) {
     const bool not_quiet = row.verdict == "not-quiet";
@@ -152,7 +155,10 @@ std::string best_kernels(const std::vector<Row>& rows, const std::string& device
                      row.flops > 0 ? with_prefix(row.flops_per_s, rate_unit("compute", row.dtype))
                                    : with_prefix(row.bytes / row.time_s, "B/s"),
                      row.bound_by.empty() ? "-" : printable(row.bound_by),
-                     percent(row.t_lower_s / row.time_s)});
+                     percent(row.t_lower_s / row.time_s),
+                     std::isnan(row.peer_ratio)
+                         ? "-"
+                         : fmt::format("{:.2f}x {}", row.peer_ratio, printable(row.peer))});
   }
   return table.size() == 1 ? "No kernels.\n" : aligned(table, 3) + stars_line(disturbed);
 }
@@ -222,7 +228,7 @@ Roofs roofs_of(const std::vector<Ceiling>& ceilings, const std::string& device, 
   };
   for (const Ceiling& c : ceilings) {
     const bool here = c.device == device && (device != "cpu" || c.threads == threads);
-    if (!here || std::isnan(c.measured) || hidden(ceilings, c)) continue;
+    if (!here || std::isnan(c.measured) || !limits(ceilings, c)) continue;
     if (c.resource == "compute") keep(roofs.compute, c.dtype + " " + c.exec_unit, c);
     if (c.resource == "bandwidth" && c.operation == "read") {
       keep(roofs.memory, level_rank(c.level), c);
