@@ -11,8 +11,8 @@ namespace {
 /// Payload and headers of one lane in one direction, bytes/s (PCI-SIG: GT/s x coding / 8).
 double lane_bytes_per_s(double generation) {
   constexpr double kLane[] = {0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9};
-  const auto index = static_cast<std::size_t>(generation) - 1;
-  return generation >= 1 && index < std::size(kLane) ? kLane[index] : kUnknownNumber;
+  const bool known = generation >= 1 && generation < 1 + std::size(kLane);
+  return known ? kLane[static_cast<std::size_t>(generation) - 1] : kUnknownNumber;
 }
 
 /// The least generation that moves `bytes_per_s` over so many lanes; unknown if none does.

@@ -56,6 +56,13 @@ std::optional<std::size_t> Facts::size(const std::string& pointer) const {
   return value.size();
 }
 
+std::optional<std::int64_t> Facts::count(const std::string& pointer) const {
+  const double value = number(pointer);
+  if (std::isnan(value)) return std::nullopt;
+  if (value < 0 || value > 1e15 || value != std::floor(value)) fail(pointer, "a count");
+  return static_cast<std::int64_t>(value);
+}
+
 void Facts::fail(const std::string& pointer, const char* wanted) const {
   throw BadInput(fmt::format("{}: field '{}' is not {}", source_, pointer.substr(1), wanted));
 }
@@ -67,8 +74,7 @@ machine::Machine machine_of(const Facts& known) {
   const std::size_t caches = known.size("/caches").value_or(0);
   for (std::size_t i = 0; i < caches; ++i) {
     const auto whole = [&](const char* field) {
-      const double value = known.number(fmt::format("/caches/{}/{}", i, field));
-      return std::isnan(value) ? std::int64_t{0} : static_cast<std::int64_t>(value);
+      return known.count(fmt::format("/caches/{}/{}", i, field)).value_or(0);
     };
     out.caches.push_back({static_cast<int>(whole("level")), whole("bytes"),
                           static_cast<int>(std::max<std::int64_t>(1, whole("cores_sharing"))),

@@ -1,6 +1,7 @@
 // A machine.json, asked field by field: what an older folder lacks is unknown, never a guess.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ class Facts {
   /// NaN, nothing and an empty text stand for absent and null. Throw BadInput naming file and field
   /// for another type.
   double number(const std::string& pointer) const;
+  std::optional<std::int64_t> count(const std::string& pointer) const;  ///< up to 1e15
   std::optional<bool> flag(const std::string& pointer) const;
   std::string text(const std::string& pointer) const;
   /// Whether a hypervisor is below, as far as is known.
