@@ -14,10 +14,6 @@ void need(bool holds, const char* what) {
   if (!holds) throw BadInput(what);
 }
 
-void need_size(std::int64_t value, const char* name) {
-  if (value < 1) throw BadInput(fmt::format("{} is {}, must be at least 1", name, value));
-}
-
 void need_bytes(double value, const char* name) {
   if (!(value > 0) || !std::isfinite(value)) {
     throw BadInput(fmt::format("element size of {} is {}, must be above 0", name, value));
@@ -34,6 +30,10 @@ double time_of(double amount, double rate, const std::string& what) {
 }
 
 }  // namespace
+
+void need_size(std::int64_t value, const char* name) {
+  if (value < 1) throw BadInput(fmt::format("{} is {}, must be at least 1", name, value));
+}
 
 double ridge_intensity(double peak_flops_per_s, double bandwidth) {
   return peak_flops_per_s / bandwidth;

@@ -13,6 +13,9 @@
 
 namespace roofline {
 
+/// Throws BadInput naming `name` unless `value` is at least 1.
+void need_size(std::int64_t value, const char* name);
+
 /// C / W: the intensity at which both bounds meet. NaN if either is unknown.
 double ridge_intensity(double peak_flops_per_s, double bandwidth);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "roofline/base/error.hpp"
@@ -63,5 +64,8 @@ json parse_json(std::string_view text, const std::string& source) {
     throw BadInput(fmt::format("{}: not JSON that can be read: {}", source, error.what()));
   }
 }
+
+json known(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+json known(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
 }  // namespace roofline

@@ -11,6 +11,10 @@ namespace roofline {
 /// BadInput with the line and the byte at which it stops being JSON.
 nlohmann::json parse_json(std::string_view text, const std::string& source);
 
+/// null for a number that is not finite, and for an empty text: unknown.
+nlohmann::json known(double value);
+nlohmann::json known(const std::string& text);
+
 /// For people and programs, in lines. Bytes that are no UTF-8, as a folder's name may have, become
 /// U+FFFD.
 template <class Json>

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "roofline/base/json_text.hpp"
 #include "roofline/base/text_table.hpp"
 #include "roofline/check/check.hpp"
 
@@ -13,9 +14,6 @@ namespace roofline::check {
 namespace {
 
 using nlohmann::json;
-
-json known(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
-json known(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
 std::string unit_of(const Ceiling& c) { return rate_unit(c.resource, c.dtype); }
 
@@ -149,7 +147,8 @@ json of_resource(const Report& report, const Resource& r) {
           {"per_dollar", known(per_dollar(report, r))},
           {"gap", gap},
           {"verdict", word(r.verdict)},
-          {"causes", r.causes}};
+          {"causes", r.causes},
+          {"ceiling_cause", known(r.measured.cause)}};
 }
 
 }  // namespace
@@ -157,7 +156,7 @@ json of_resource(const Report& report, const Resource& r) {
 std::string text_of(const Report& report) {
   std::string out = fmt::format("machine  {}\n", printable(report.machine));
   if (!report.gpu.empty()) out += fmt::format("GPU      {}\n", printable(report.gpu));
-  out += fmt::format("folder   {}\nverdict  {}\n", report.folder, word(report.verdict));
+  out += fmt::format("folder   {}\nverdict  {}\n", printable(report.folder), word(report.verdict));
   for (const std::string& line : report.run) out += fmt::format("run      {}\n", line);
   if (!std::isnan(report.price_per_hour))
     out += fmt::format("price    ${:.4g} an hour\n", report.price_per_hour);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "roofline/base/json_text.hpp"
 #include "roofline/base/statistics.hpp"
 #include "roofline/base/text_table.hpp"
 
@@ -158,9 +159,7 @@ json json_of(const std::vector<Report>& reports) {
   for (const Report& report : reports) out["boxes"].push_back(json_of(report));
   for (const Comparison& row : sides.rows) {
     json shares = json::array();
-    for (const double share : row.shares) {
-      shares.push_back(std::isnan(share) ? json(nullptr) : json(share));
-    }
+    for (const double share : row.shares) shares.push_back(known(share));
     out["side_by_side"].push_back({{"key", row.resource.key()},
                                    {"id", row.resource.measured.id()},
                                    {"median", row.median},

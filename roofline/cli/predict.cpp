@@ -157,7 +157,7 @@ void print_roofs(const PredictOptions& options, const predict::Hardware& hardwar
                  const predict::Roofs& roofs) {
   const char* origin = hardware.measured ? "as measured" : "as advertised";
   if (!hardware.name.empty()) {
-    print_line("hardware", fmt::format("{}, {}", hardware.name, origin));
+    print_line("hardware", fmt::format("{}, {}", printable(hardware.name), origin));
   }
   print_line(
       "peak",

@@ -17,10 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-json known(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
-
-json known(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
-
 json as_json(const specs::Peak& peak, const specs::Chip& chip) {
   return {{"dtype", peak.dtype},
           {"exec_unit", peak.exec_unit},

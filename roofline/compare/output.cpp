@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "roofline/base/json_text.hpp"
 #include "roofline/base/text_table.hpp"
 #include "roofline/compare/compare.hpp"
 
@@ -78,8 +79,6 @@ const char* name_of(Method method) {
   return "";
 }
 
-json known(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
-
 json of_ratio(const Ratio& r) {
   return {{"value", known(r.value)}, {"low", known(r.low)}, {"high", known(r.high)}};
 }
@@ -91,8 +90,8 @@ json of_difference(const Difference& d) {
 }  // namespace
 
 std::string text_of(const Comparison& c) {
-  std::string out = fmt::format("A      {} ({} {})\nB      {} ({} {})\ntest   {}\n", c.a, c.runs_a,
-                                c.runs_a == 1 ? "run" : "runs", c.b, c.runs_b,
+  std::string out = fmt::format("A      {} ({} {})\nB      {} ({} {})\ntest   {}\n", printable(c.a),
+                                c.runs_a, c.runs_a == 1 ? "run" : "runs", printable(c.b), c.runs_b,
                                 c.runs_b == 1 ? "run" : "runs", test_text(c));
   for (const std::string& line : c.mixed) out += fmt::format("note   {}\n", printable(line));
   out += "\n";

@@ -11,10 +11,6 @@
 namespace roofline::predict {
 namespace {
 
-void need_size(std::int64_t value, const char* name) {
-  if (value < 1) throw BadInput(fmt::format("{} is {}, must be at least 1", name, value));
-}
-
 /// NaN passes: not given.
 void need_positive(double value, const char* name) {
   if (value <= 0 || std::isinf(value)) {

@@ -3,14 +3,13 @@
 #include <cmath>
 #include <string>
 
+#include "roofline/base/json_text.hpp"
 #include "roofline/specs/specs.hpp"
 
 namespace roofline {
 namespace {
 
 using nlohmann::json;
-
-json known(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 json per_core_cycle(const json& key) {
   const auto* found = key.is_string() ? specs::microarchitecture(key.get<std::string>()) : nullptr;
