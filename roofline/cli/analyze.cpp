@@ -11,11 +11,13 @@
 #include "roofline/base/dtype_names.hpp"
 #include "roofline/base/error.hpp"
 #include "roofline/base/process.hpp"
+#include "roofline/base/say.hpp"
 #include "roofline/ceilings/ceilings.hpp"
 #include "roofline/ceilings/ceilings_csv.hpp"
 #include "roofline/ceilings/roofs.hpp"
 #include "roofline/cli/arguments.hpp"
 #include "roofline/cli/commands.hpp"
+#include "roofline/cli/drawn.hpp"
 #include "roofline/overlay/overlay.hpp"
 #include "roofline/overlay/prediction.hpp"
 #include "roofline/overlay/roofline_csv.hpp"
@@ -48,8 +50,7 @@ CeilingContext context_of(const BenchData& data, const std::vector<Ceiling>& cei
     if (found == ceilings.end()) continue;
     std::string& name = device == std::string_view("gpu") ? out.gpu : out.machine;
     if (!name.empty() && name != found->machine) {
-      fmt::print(stderr, "roofline: the benchmarks ran on {}, the ceilings are of {}\n", name,
-                 found->machine);
+      say("roofline: the benchmarks ran on {}, the ceilings are of {}\n", name, found->machine);
     }
     if (name.empty()) name = found->machine;
   }
@@ -71,32 +72,29 @@ void judge_samples(BenchData& data) {
   const double issue = issue_per_cycle(data.microarchitecture);
   const auto gated = [](const Benchmark& row) { return row.gated(); };
   if (std::isnan(issue) && std::any_of(data.benchmarks.begin(), data.benchmarks.end(), gated)) {
-    fmt::print(stderr,
-               "roofline: no table has these cores: which samples were quiet is judged by the best "
-               "of these files\n");
+    say("roofline: no table has these cores: which samples were quiet is judged by the best of "
+        "these files\n");
   }
   set_disturbed_apart(data.benchmarks, issue);
 }
 
-/// A folder that `roofline report` knows. Refuses one that holds anything: it may be a run's.
+/// Refuses a folder to draw into that holds anything: it may be a run's.
+void check_new(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::exists(folder, error) && !std::filesystem::is_empty(folder, error))
+    throw BadInput(fmt::format("--draw {}: is there already: name a new folder", folder.string()));
+}
+
+/// A folder that `roofline report` knows.
 void write_folder(const std::filesystem::path& folder, const Options& options,
                   const CsvTable& table, const CsvTable* predicted) {
   namespace fs = std::filesystem;
   std::error_code error;
-  if (fs::exists(folder, error) && !fs::is_empty(folder, error))
-    throw BadInput(fmt::format("--draw {}: is there already: name a new folder", folder.string()));
   fs::create_directories(folder, error);
   if (!error) fs::copy_file(options.ceilings, folder / "ceilings.csv", error);
   if (error) throw BadInput(fmt::format("--draw {}: {}", folder.string(), error.message()));
   table.write(folder / "roofline.csv");
   if (predicted) predicted->write(folder / "prediction.csv");
-}
-
-void draw_folder(const std::filesystem::path& folder) {
-  const SignalGuard guard;
-  const Drawn drawn = draw({folder});
-  for (const auto& file : drawn.files) fmt::print("{}\n", file.string());
-  for (const auto& note : drawn.notes) fmt::print(stderr, "{}\n", note);
 }
 
 /// Throws BadInput where a benchmark ran on another kind of device than the chip is.
@@ -121,6 +119,7 @@ int analyze(Options options) {
   keep_inputs("--out", options.out, inputs);
   inputs.emplace_back(options.out);
   keep_inputs("--prediction", options.prediction, inputs);
+  if (!options.draw.empty()) check_new(options.draw);
   std::vector<Ceiling> ceilings;
   if (!options.ceilings.empty()) ceilings = read_ceilings(options.ceilings);
   if (!options.chip.empty()) ceilings = advertised_ceilings(specs::chip(options.chip));
@@ -141,17 +140,20 @@ int analyze(Options options) {
   if (!options.draw.empty())
     write_folder(options.draw, options, table, predicted.empty() ? nullptr : &steps);
   if (ceilings.empty()) {
-    fmt::print(stderr, "roofline: {}: the points have no roof\n",
-               options.ceilings.empty() ? "no --ceilings and no --chip"
-                                        : options.ceilings + " has no rows");
+    say("roofline: {}: the points have no roof\n", options.ceilings.empty()
+                                                       ? "no --ceilings and no --chip"
+                                                       : options.ceilings + " has no rows");
   }
   for (const Benchmark& row : data.benchmarks) {
     if (is_probe(row)) data.skipped.push_back({row.name, "a probe: ceilings come of it, no point"});
   }
-  fmt::print(stderr, "{}", skips_summary(data.skipped));
+  say("{}", skips_summary(data.skipped));
   fmt::print("{}", kernels_summary(points));
   if (!predicted.empty()) fmt::print("\n{}", prediction_summary(predicted));
-  if (!options.draw.empty()) draw_folder(options.draw);
+  if (!options.draw.empty()) {
+    const SignalGuard guard;
+    print_drawn(draw({options.draw}), options.draw);
+  }
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "roofline/base/error.hpp"
 #include "roofline/base/process.hpp"
 #include "roofline/cli/arguments.hpp"
+#include "roofline/cli/drawn.hpp"
 #include "roofline/cli/predict_serving.hpp"
 #include "roofline/predict/sweep.hpp"
 #include "roofline/report/report.hpp"
@@ -68,9 +69,7 @@ void finish(const char* kind, const CsvTable& csv, const std::string& out,
   csv.write(path);
   fmt::print("{}\n", out);
   const SignalGuard guard;
-  const Drawn drawn = draw_prediction(kind, path);
-  for (const auto& file : drawn.files) fmt::print("{}\n", file.string());
-  for (const auto& note : drawn.notes) fmt::print("{}\n", note);
+  print_drawn(draw_prediction(kind, path), path);
 }
 
 void add_batch(CLI::App& sweep, int& exit_code) {

@@ -17,6 +17,7 @@
 #include "roofline/check/facts.hpp"
 #include "roofline/cli/arguments.hpp"
 #include "roofline/cli/commands.hpp"
+#include "roofline/cli/drawn.hpp"
 #include "roofline/overlay/analysis.hpp"
 #include "roofline/report/summary.hpp"
 #include "roofline/report/text_report.hpp"
@@ -83,12 +84,7 @@ void add_report(CLI::App& app, int& exit_code) {
       run_notes(folder);
     }
     const SignalGuard guard;
-    const auto drawn = draw(options->folders, options->page);
-    if (drawn.broke) {
-      throw BadInput(fmt::format("{}: {}", options->folders.front().string(), drawn.notes.front()));
-    }
-    for (const auto& file : drawn.files) fmt::print("{}\n", file.string());
-    for (const auto& note : drawn.notes) fmt::print("{}\n", note);
+    print_drawn(draw(options->folders, options->page), options->folders.front());
   });
 }
 

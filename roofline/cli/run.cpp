@@ -32,7 +32,6 @@ std::string check_seconds(const std::string& text) {
 
 /// Every GPU at once, and how they stand beside each other.
 int run_all_gpus(const RunOptions& options, const std::filesystem::path& program) {
-  if (options.settings.device == "cpu") throw BadInput("--gpu all: not with --device cpu");
   const GpuRuns runs = run_gpus(program, options);
   std::vector<check::Report> reports;
   for (const std::filesystem::path& folder : runs.folders) {
@@ -98,6 +97,8 @@ void add_run(CLI::App& app, int& exit_code) {
       ->check(check_seconds);
   command->callback([options, &exit_code] {
     options->build = kBuild;
+    if (const auto& of = options->settings; of.device == "cpu" && !of.gpu.empty())
+      throw BadInput(fmt::format("--gpu {}: not with --device cpu", of.gpu));
     std::error_code error;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
     if (options->bin.empty()) {

@@ -19,7 +19,7 @@ struct Drawn {
 /// `page` if it is not empty, with the other folders shown beside it. Older files are replaced. A
 /// machine that cannot (no Python with matplotlib or Bokeh, no script) is a note. Throws BadInput
 /// if there is no such folder, a CSV is unusable (file, line and column are named) or a file cannot
-/// be written. Needs a SignalGuard.
+/// be written.
 Drawn draw(const std::vector<std::filesystem::path>& results_dirs,
            const std::filesystem::path& page = {});
 

@@ -206,9 +206,9 @@ std::string skips_summary(const std::vector<SkippedRow>& skipped) {
   std::string out;
   for (const auto& [reason, known] : reasons) {
     const auto& [count, example] = known;
-    out += count == 1
-               ? fmt::format("skipped {}: {}\n", example, reason)
-               : fmt::format("skipped {} benchmarks, such as {}: {}\n", count, example, reason);
+    out += count == 1 ? fmt::format("skipped {}: {}\n", printable(example), printable(reason))
+                      : fmt::format("skipped {} benchmarks, such as {}: {}\n", count,
+                                    printable(example), printable(reason));
   }
   return out;
 }

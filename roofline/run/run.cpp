@@ -18,6 +18,7 @@
 #include "roofline/base/json_text.hpp"
 #include "roofline/base/process.hpp"
 #include "roofline/base/say.hpp"
+#include "roofline/base/text_table.hpp"
 #include "roofline/ceilings/ceilings.hpp"
 #include "roofline/ceilings/roofs.hpp"
 #include "roofline/machine/gpu.hpp"
@@ -115,7 +116,7 @@ std::string summary_of(const Analysis& analysis, const RunFolder& folder) {
   if (folder.failures().empty()) return text;
   text += fmt::format("\n{} failed:\n", folder.failures().size());
   for (const RunFailure& failure : folder.failures()) {
-    text += fmt::format("  {}: {}\n", failure.benchmark, failure.reason);
+    text += fmt::format("  {}: {}\n", printable(failure.benchmark), printable(failure.reason));
   }
   return text;
 }

@@ -137,13 +137,14 @@ bad "^roofline: wrong.csv:3: column 'machine': 'another-box', but '.*' above: on
   --bench bench.json --ceilings wrong.csv
 bad '^roofline: --draw requires --ceilings' --bench bench.json --draw drawn
 bad '^roofline: --draw \.: is there already: name a new folder' \
-  --bench bench.json --ceilings ceilings.csv --draw .
+  --bench bench.json --ceilings ceilings.csv --draw . --out not-yet.csv
+[ ! -e not-yet.csv ] || { echo 'written although the folder to draw into is taken'; failed=1; }
 bad '^roofline: --draw bench.json/x: Not a directory' \
   --bench bench.json --ceilings ceilings.csv --draw bench.json/x
 "$roofline" analyze --bench bench.json --ceilings ceilings.csv --draw drawn/here >out 2>err &&
   cmp drawn/here/roofline.csv roofline.csv && cmp drawn/here/ceilings.csv ceilings.csv &&
   [ ! -e drawn/here/prediction.csv ] &&
-  { [ -s drawn/here/report.html ] || grep -q 'report.html' err; } || {
+  { [ -s drawn/here/report.html ] || grep -q 'no page' out; } || {
   echo '--draw:'
   cat err
   failed=1
@@ -151,8 +152,20 @@ bad '^roofline: --draw bench.json/x: Not a directory' \
 echo '{"benchmarks": []}' >none.json
 bad "^roofline: none.json: 'benchmarks' is empty" --bench none.json
 bad '^roofline: ./bench.json: given twice' --bench bench.json ./bench.json
+mkdir odd
+echo 'raise ValueError("odd")' >odd/report.py
+ROOFLINE_REPORT=$work/odd "$roofline" analyze --bench bench.json --ceilings ceilings.csv \
+  --draw broken/here >out 2>err
+[ $? -eq 2 ] &&
+  grep -q '^roofline: broken/here: no pictures, no page: exit code 1: ValueError: odd' err || {
+  echo 'a script that breaks:'
+  cat err
+  failed=1
+}
 bad '^roofline: cannot write .*nowhere/x.csv: No such file' --bench bench.json --out nowhere/x.csv
 if [ -c /dev/full ]; then
   bad '^roofline: cannot write' --bench bench.json --out /dev/full/x.csv
+  "$roofline" analyze --bench bench.json --out unheard.csv >out 2>/dev/full
+  [ $? -eq 0 ] && [ -s unheard.csv ] || { echo 'lost for want of a stderr'; failed=1; }
 fi
 exit $failed

@@ -92,6 +92,7 @@ wait $!
 [ $? -eq 2 ] && [ "$(sed 's/^GPU [0-2]: //' err.txt)" = "roofline: --filter '(' is not a regular expression" ] ||
   { echo 'FAILED: all GPUs: a bad filter'; cat err.txt; failed=1; }
 run 'all, for the CPU' 2 'roofline: --gpu all: not with --device cpu' --gpu all --device cpu
+run 'one, for the CPU' 2 'roofline: --gpu 1: not with --device cpu' --gpu 1 --device cpu
 FAKE_NVML_FAULT=18 run 'all, no GPU' 2 'roofline: --gpu all: NVIDIA driver present but unusable: Driver/library version mismatch' --gpu all
 unset FAKE_GPU_CEILINGS
 
