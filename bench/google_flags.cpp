@@ -4,9 +4,12 @@
 #include <regex.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <string_view>
 
 namespace bench {
@@ -46,12 +49,19 @@ void require_writable(const std::string& path) {
                                std::strerror(errno != 0 ? errno : EIO)));
 }
 
-bool is_yes(std::string_view value) { return value != "false" && value != "0" && value != "no"; }
+/// As Google Benchmark reads a flag that is yes or no.
+bool is_yes(std::string value) {
+  std::transform(value.begin(), value.end(), value.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::string_view kNo[] = {"0", "f", "n", "false", "no", "off"};
+  return std::find(std::begin(kNo), std::end(kNo), value) == std::end(kNo);
+}
 
 }  // namespace
 
 GoogleFlags read_google_flags(const std::vector<std::string>& flags, int passes) {
   GoogleFlags out;
+  if (const char* const filter = std::getenv("BENCHMARK_FILTER")) out.filter = filter;
   bool repeated = false;
   for (const std::string& flag : flags) {
     const std::size_t equals = std::min(flag.find('='), flag.size());

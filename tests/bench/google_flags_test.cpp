@@ -1,5 +1,6 @@
 #include "bench/google_flags.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -33,6 +34,16 @@ TEST(GoogleFlags, WhatCannotBeDoneIsRefused) {
   EXPECT_EQ(fault_of({"--benchmark_out=/nowhere/x.json"}),
             "--benchmark_out: cannot write /nowhere/x.json: No such file or directory");
   EXPECT_EQ(fault_of({"--benchmark_list_tests"}, 2), "") << "a list needs no file";
+  for (const char* no : {"off", "No", "f", "0"})
+    EXPECT_NE(fault_of({fmt::format("--benchmark_list_tests={}", no)}, 2), "") << no;
+}
+
+TEST(GoogleFlags, TheFilterMayComeFromTheEnvironment) {
+  ::setenv("BENCHMARK_FILTER", "dot", 1);
+  EXPECT_EQ(read_google_flags({}, 0).filter, "dot");
+  EXPECT_EQ(read_google_flags({"--benchmark_filter=x"}, 0).filter, "x");
+  ::unsetenv("BENCHMARK_FILTER");
+  EXPECT_EQ(read_google_flags({}, 0).filter, ".");
 }
 
 TEST(GoogleFlags, TheFileIsLeftToThePassesAndKeepsWhatItHolds) {

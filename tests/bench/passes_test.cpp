@@ -38,7 +38,7 @@ nlohmann::json rows_of(
     int passes, const std::filesystem::path& path = file_of_rows(),
     const std::function<void()>& during = [] {}) {
   std::vector<std::string> words = {"passes_test", "--benchmark_min_time=0.005",
-                                    "--benchmark_filter=^(a|b|wrong)"};
+                                    "--benchmark_filter=^(a|b|wrong)$"};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   int count = static_cast<int>(arguments.size());
