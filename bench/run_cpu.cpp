@@ -147,7 +147,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   const Window before = when_quiet(threads, window);
   call_once(*bound);
   PartClock part_clock(problem);
-  const double waited_before = waited_for_cpu_s();
+  const CpuWaits waits = cpu_waits();
   const auto start = std::chrono::steady_clock::now();
   while (state.KeepRunningBatch(calls)) {
     part_clock.start();
@@ -155,7 +155,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     bound->next_call += calls;
   }
   const std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
-  const double waited = waited_for_cpu_s() - waited_before;
+  const double waited = waited_since_s(waits, cpu_waits());
   bound->call_s = all.count() / static_cast<double>(state.iterations());
   const Window beside = around(before, window());
   set_counters(state, problem, beside.clock_hz, false);

@@ -87,20 +87,23 @@ double memory_rate(int threads, const Team& team) {
 /// A line that two threads hand each other. More threads than CPUs may wait for long: they give up.
 class Ball {
  public:
-  /// Seconds a round of side 0 or 1, of both at the same time; NaN if given up.
+  /// Seconds a round of side 0 or 1, of both at the same time; up to when it was given up.
   double play(int side) {
     constexpr int kRounds = 64;
     constexpr std::chrono::milliseconds kLongest{1};
     const auto start = std::chrono::steady_clock::now();
+    const auto a_round = [&](int rounds) {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+             rounds;
+    };
     for (int round = 0; round < kRounds; ++round) {
       for (int looks = 1; at_.load(std::memory_order_acquire) != 2 * round + side; ++looks) {
-        if (lost_.load(std::memory_order_relaxed)) return kUnknown;
+        if (lost_.load(std::memory_order_relaxed)) return a_round(round + 1);
         if (looks % 256 == 0 && std::chrono::steady_clock::now() - start > kLongest) lost_ = true;
       }
       at_.store(2 * round + side + 1, std::memory_order_release);
     }
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
-           kRounds;
+    return a_round(kRounds);
   }
 
  private:
@@ -161,19 +164,26 @@ Window observe(int, const Team&, bool, const Adds&) {
 
 #endif
 
-double waited_for_cpu_s(const std::filesystem::path& tasks) {
-  double waited_ns = 0;
-  bool told = false;
+CpuWaits cpu_waits(const std::filesystem::path& tasks) {
+  CpuWaits out;
   std::error_code fault;
   for (const auto& task : std::filesystem::directory_iterator(tasks, fault)) {
     double ran_ns = 0, delay_ns = 0;
     // A thread may have ended meanwhile; the kernel may have no such file of any.
-    if (std::ifstream file(task.path() / "schedstat"); file >> ran_ns >> delay_ns) {
-      waited_ns += delay_ns;
-      told = true;
-    }
+    if (std::ifstream file(task.path() / "schedstat"); file >> ran_ns >> delay_ns)
+      out[task.path().filename().string()] = 1e-9 * delay_ns;
   }
-  return told ? 1e-9 * waited_ns : kUnknown;
+  return out;
+}
+
+double waited_since_s(const CpuWaits& before, const CpuWaits& now) {
+  if (now.empty()) return kUnknown;
+  double waited = 0;
+  for (const auto& [thread, seconds] : now) {
+    const auto earlier = before.find(thread);
+    waited += seconds - (earlier != before.end() ? earlier->second : 0);
+  }
+  return waited;
 }
 
 }  // namespace bench

@@ -3,13 +3,16 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <string>
 
 #include "bench/affinity.hpp"
 #include "kernels/fma_peak/fma_peak.hpp"
 
 namespace bench {
 
-/// A window of some 200 us on a team's cores, all of them at the same time. NaN: not known.
+/// A window of some 200 us, 400 with adds, on a team's cores, all of them at the same time. NaN:
+/// not known.
 struct Window {
   /// Hz, mean over the cores: the rate of dependent adds, one per cycle on every core in use, among
   /// the instructions of the unit that the work is for.
@@ -23,14 +26,20 @@ struct Window {
   /// bytes/s that all cores together read of lines flushed to memory.
   double memory_bytes_per_s;
   /// Seconds that a line takes to another core and back, mean over pairs of neighbours. Virtual
-  /// CPUs that their host puts on two last caches take six times as long as on one (Zen 4). NaN of
-  /// one core, or where it takes forever.
+  /// CPUs that their host puts on two last caches take six times as long as on one (Zen 4). At
+  /// least a millisecond's share where it took forever; NaN of one core.
   double handover_s;
 };
 
-/// Seconds that the process's threads have been ready to run and found their CPU taken, summed over
-/// them; NaN where the kernel does not tell. `tasks` is for tests.
-double waited_for_cpu_s(const std::filesystem::path& tasks = "/proc/self/task");
+/// Seconds that threads have been ready to run and found their CPU taken, by thread.
+using CpuWaits = std::map<std::string, double>;
+
+/// Of the process's threads that are there now; empty where the kernel does not tell. `tasks` is
+/// for tests.
+CpuWaits cpu_waits(const std::filesystem::path& tasks = "/proc/self/task");
+
+/// Seconds that those that are there `now` have waited since, summed over them; NaN of none.
+double waited_since_s(const CpuWaits& before, const CpuWaits& now);
 
 /// Has work done on all threads of a pinned team at the same time.
 using Team = std::function<void(const Work&)>;

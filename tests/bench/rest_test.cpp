@@ -30,7 +30,9 @@ TEST(WaitForRest, GivesUpOnAThreadThatNeverRests) {
     while (!stop) {
     }
   });
+  const auto start = std::chrono::steady_clock::now();
   wait_for_rest();
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(250));
   stop = true;
   spinning.join();
 }
