@@ -2,6 +2,7 @@
 // decode_cases.cpp, its memory in decode_stack.hpp, its oracle in decode_verify.hpp.
 #include <stdexcept>
 
+#include "kernels/attention/attention_verify.hpp"
 #include "kernels/cost.hpp"
 #include "kernels/decode/decode_cases.hpp"
 #include "kernels/decode/decode_stack.hpp"
@@ -198,8 +199,16 @@ class Decode final : public Problem {
     if (stage == kGlue) return {.l1 = work.bytes};
     const double set = working_set_bytes();
     const LevelBytes crossed = streaming_traffic(1, set / case_.threads, set, caches_);
-    LevelBytes each{work.bytes, work.bytes, work.bytes, work.bytes};
-    if (stage != kAttention) {
+    LevelBytes each;
+    if (stage == kAttention) {
+      const LevelBytes layer =
+          attention::traffic(stack_.attention_shape(), sizeof(C), kElement<W, C>.kv_scale,
+                             attention_kernel().by_head, case_.threads, caches_);
+      const auto again = [&](double bytes) {
+        return work.bytes + static_cast<double>(s.layers) * (bytes - layer.dram);
+      };
+      each = {again(layer.l1), again(layer.l2), again(layer.l3), work.bytes};
+    } else {
       const bool gated = stage == kMlpUp && stack_.gates_itself();  // of two columns one bf16
       const int z = gated ? sizeof(bf16) / 2 : sizeof(float);
       each = matmul::tile_traffic(product(s, stage),
@@ -211,7 +220,7 @@ class Decode final : public Problem {
     return {each.l1, each.l2 * crossed.l2, each.l3 * crossed.l3, each.dram * crossed.dram};
   }
 
-  std::string check(Stage stage, std::int64_t layer) const {
+  std::string check(Stage stage, std::int64_t layer) {
     const Shape& s = stack_.shape();
     const double rounding = kScaled<W> ? calls_.matmul->bf16_s8_rounding : 0;
     const auto product = [&](const Buffer<bf16>& in, const Buffer<float>& out) {
@@ -223,24 +232,22 @@ class Decode final : public Problem {
     return check_stage(stack_, stage, product, [&] { return check_attended(layer); });
   }
 
-  std::string check_attended(std::int64_t layer) const {
-    const Shape& s = stack_.shape();
-    const auto& cache = stack_.cache(layer);
-    struct Tokens {
-      const C *k, *v;
-      const float *k_scale, *v_scale;
-    };
-    std::vector<Tokens> tokens;
-    for (const std::int64_t head : checked_heads(s)) {
-      const std::int64_t row = first_row(s, head), at = row * s.head_dim;
-      tokens.push_back({cache.k.data() + at, cache.v.data() + at,
-                        kScaled<C> ? cache.k_scale.data() + row : nullptr,
-                        kScaled<C> ? cache.v_scale.data() + row : nullptr});
+  std::string check_attended(std::int64_t layer) {
+    const auto rounding = attention::rounding_of<C>(attention_kernel());
+    const attention::Args<C> args = stack_.attention_args(layer);
+    const auto heads = checked_heads(stack_.shape());
+    std::string wrong;
+#pragma omp parallel for num_threads(case_.threads) schedule(dynamic)
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+      const std::string found = attention::check_head(args, rounding, heads[i]);
+#pragma omp critical(decode_oracle)
+      if (!found.empty()) wrong = "attention of layer " + std::to_string(layer) + ": " + found;
     }
-    const auto& attend = *static_cast<const attention::Kernel*>(choice_.attend->table);
-    // Values are about 1; an int8 kernel may round queries and weights beyond fp32.
-    return check_attention<C>(s, layer, stack_.q.data(), stack_.attended.data(), tokens,
-                              1e-4 + (kScaled<C> ? 100 * attend.s8_rounding : 0), case_.threads);
+    return wrong;
+  }
+
+  const attention::Kernel& attention_kernel() const {
+    return *static_cast<const attention::Kernel*>(choice_.attend->table);
   }
 
   const Kernel& kernel_;

@@ -96,7 +96,7 @@ class Stack {
       done(kQkv, l);
       store_new_token(layers_[l].cache);
       done(kGlue, l);
-      attend(layers_[l].cache);
+      calls_.attend(attention_args(l));
       done(kAttention, l);
       rows([&](std::int64_t b) {
         const std::int64_t n = s.heads * s.head_dim;
@@ -160,6 +160,30 @@ class Stack {
   }
   attention::Shape attention_shape() const {
     return {shape_.batch, shape_.context, shape_.heads, shape_.kv_heads, shape_.head_dim};
+  }
+
+  /// Attention of a layer on what is in `q`, into `attended`.
+  attention::Args<C> attention_args(std::int64_t layer) {
+    const Cache& cache = layers_[layer].cache;
+    return {.batch = shape_.batch,
+            .context = shape_.context,
+            .heads = shape_.heads,
+            .kv_heads = shape_.kv_heads,
+            .head_dim = shape_.head_dim,
+            .page_tokens = shape_.context,
+            .sequence_pages = 1,
+            .table = nullptr,
+            .q = q.data(),
+            .k = cache.k.data(),
+            .v = cache.v.data(),
+            .k_scale = cache.k_scale.data(),
+            .v_scale = cache.v_scale.data(),
+            .out = attended.data(),
+            .chunk_tokens = attention::chunk_tokens(attention_shape(), threads_, false),
+            .scratch = scratch_.data(),
+            .shares = shares_.data(),
+            .threads = threads_,
+            .reading = reading_};
   }
 
   /// What the last stretch of each kind has left; [batch][…]. No `up` if gates_itself().
@@ -294,28 +318,6 @@ class Stack {
       calls_.glue->store_s8(row, shape_.head_dim, out, scale);
     else
       calls_.glue->narrow(row, shape_.head_dim, out);
-  }
-
-  void attend(const Cache& cache) {
-    calls_.attend({.batch = shape_.batch,
-                   .context = shape_.context,
-                   .heads = shape_.heads,
-                   .kv_heads = shape_.kv_heads,
-                   .head_dim = shape_.head_dim,
-                   .page_tokens = shape_.context,
-                   .sequence_pages = 1,
-                   .table = nullptr,
-                   .q = q.data(),
-                   .k = cache.k.data(),
-                   .v = cache.v.data(),
-                   .k_scale = cache.k_scale.data(),
-                   .v_scale = cache.v_scale.data(),
-                   .out = attended.data(),
-                   .chunk_tokens = attention::chunk_tokens(attention_shape(), threads_, false),
-                   .scratch = scratch_.data(),
-                   .shares = shares_.data(),
-                   .threads = threads_,
-                   .reading = reading_});
   }
 
   Shape shape_;
