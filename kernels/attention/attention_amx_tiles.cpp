@@ -12,6 +12,7 @@
 #include "kernels/attention/attention_simd.hpp"
 #include "kernels/simd/ahead.hpp"
 #include "kernels/simd/amx.hpp"
+#include "kernels/simd/avx512_integers.hpp"
 
 namespace kernels::attention {
 namespace {
@@ -60,13 +61,8 @@ struct Int8 {
   /// 64 elements of four tokens as four vectors of sums' steps.
   static void interleave(const T* const* rows, int at, V (&out)[4]) {
     const auto load = [&](int i) { return _mm512_loadu_si512(rows[i] + at); };
-    const V a = load(0), b = load(1), c = load(2), d = load(3);
-    const V ab[2] = {_mm512_unpacklo_epi8(a, b), _mm512_unpackhi_epi8(a, b)};
-    const V cd[2] = {_mm512_unpacklo_epi8(c, d), _mm512_unpackhi_epi8(c, d)};
-    for (int half = 0; half < 2; ++half) {
-      out[2 * half] = _mm512_unpacklo_epi16(ab[half], cd[half]);
-      out[2 * half + 1] = _mm512_unpackhi_epi16(ab[half], cd[half]);
-    }
+    const V four[4] = {load(0), load(1), load(2), load(3)};
+    interleave_bytes(four, out);
   }
 };
 

@@ -4,6 +4,7 @@
 // Gains over avx512_split: an eighth of the conversions and half the multiply-adds.
 #include "kernels/attention/attention_int8.hpp"
 #include "kernels/attention/attention_simd.hpp"
+#include "kernels/simd/avx512_integers.hpp"
 #include "kernels/simd/avx512_vnni.hpp"
 
 namespace kernels::attention {
@@ -23,17 +24,8 @@ struct Words {
   static void add_products(V& acc, V a, V b) { acc = _mm512_dpwssd_epi32(acc, a, b); }
 
   static V sums(const V (&v)[16]) {
-    const auto pairs = [](V a, V b) {
-      return add(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-    };
-    const auto fours = [&](const V* four) {
-      const V ab = pairs(four[0], four[1]), cd = pairs(four[2], four[3]);
-      return add(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
-    };
-    const auto quarters = [](V a, V b) {
-      return add(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
-    };
-    return quarters(quarters(fours(v), fours(v + 4)), quarters(fours(v + 8), fours(v + 12)));
+    return add_quarters(add_quarters(sums_in_quarters(v), sums_in_quarters(v + 4)),
+                        add_quarters(sums_in_quarters(v + 8), sums_in_quarters(v + 12)));
   }
 
   static void widen(const std::int8_t* p, V (&words)[2]) {

@@ -8,6 +8,7 @@
 // Tried and left: NOTES.md, "Bytes by vpdpbusd".
 #include "kernels/attention/attention_fours.hpp"
 #include "kernels/attention/attention_simd.hpp"
+#include "kernels/simd/avx512_integers.hpp"
 #include "kernels/simd/avx512_vnni.hpp"
 #include "kernels/simd/opaque.hpp"
 
@@ -151,12 +152,13 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
     for (int i = 0; i < kOwn; ++i) {
       V added;
       if constexpr (kFours == 1)
-        added = of_four(sum[0][i]);
+        added = sums_in_quarters(sum[0][i]);
       else if constexpr (kFours == 2)
-        added = in_quarters(of_four(sum[0][0]), of_four(sum[1][0]));
+        added = add_quarters(sums_in_quarters(sum[0][0]), sums_in_quarters(sum[1][0]));
       else
-        added = in_quarters(in_quarters(of_four(sum[0][0]), of_four(sum[1][0])),
-                            in_quarters(of_four(sum[2][0]), of_four(sum[3][0])));
+        added =
+            add_quarters(add_quarters(sums_in_quarters(sum[0][0]), sums_in_quarters(sum[1][0])),
+                         add_quarters(sums_in_quarters(sum[2][0]), sums_in_quarters(sum[3][0])));
       const int vector = four * G / 4 + i;
       const auto in_steps =
           _mm512_cvtepi32_ps(_mm512_sub_epi32(added, _mm512_load_si512(q_biases_ + i * kWidth)));
@@ -164,18 +166,6 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
                                             of_tokens(k_scales_, vector)));
     }
   }
-  /// In each quarter the sums of four tokens over it.
-  static V of_four(const V* v) {
-    const auto pairs = [](V a, V b) {
-      return _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-    };
-    const V ab = pairs(v[0], v[1]), cd = pairs(v[2], v[3]);
-    return _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
-  }
-  static V in_quarters(V a, V b) {
-    return _mm512_add_epi32(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
-  }
-
   /// The tokens' scales for vector i of the scores.
   static __m512 of_tokens(const float* const* fours, int i) {
     const auto four = [&](int f) { return _mm512_broadcast_f32x4(_mm_loadu_ps(fours[f])); };
@@ -213,14 +203,7 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
         if constexpr (kAsk != Ask::nothing) asks.ask(t * kLines / 4, (t + 1) * kLines / 4);
         row[t] = _mm512_loadu_si512(rows + t * H);
       }
-      const V low_a = _mm512_unpacklo_epi8(row[0], row[1]),
-              low_b = _mm512_unpacklo_epi8(row[2], row[3]),
-              high_a = _mm512_unpackhi_epi8(row[0], row[1]),
-              high_b = _mm512_unpackhi_epi8(row[2], row[3]);
-      woven[0] = _mm512_unpacklo_epi16(low_a, low_b);
-      woven[1] = _mm512_unpackhi_epi16(low_a, low_b);
-      woven[2] = _mm512_unpacklo_epi16(high_a, high_b);
-      woven[3] = _mm512_unpackhi_epi16(high_a, high_b);
+      interleave_bytes(row, woven);
 #pragma GCC unroll 4
       for (int i = 0; i < kHeads; ++i) {
         V weight = _mm512_set1_epi32(p[i]);

@@ -16,6 +16,7 @@
 #include "kernels/attention/attention.hpp"
 #include "kernels/attention/attention_exp.hpp"
 #include "kernels/attention/attention_walk.hpp"
+#include "kernels/simd/opaque.hpp"
 
 namespace kernels::attention {
 namespace {
@@ -239,7 +240,7 @@ class Group {
 #pragma GCC unroll 2
           for (int part = 0; part < kParts; ++part) {
             V query = F::load(q + g * H + d + part * kWidth);
-            F::keep(query);  // as a memory operand it would be loaded for every token
+            opaque(query);  // as a memory operand it would be loaded for every token
 #pragma GCC unroll 8
             for (int t = 0; t < kTokens; ++t) acc[t][g] = F::fma(key[t][part], query, acc[t][g]);
           }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "kernels/matmul/matmul_avx512.hpp"
+#include "kernels/simd/avx512_integers.hpp"
 
 namespace kernels::matmul {
 namespace {
@@ -14,18 +15,13 @@ namespace {
 template <bool kUnsigned>
 [[gnu::always_inline]] inline void weave(__m512i (&w)[4]) {
   const __m512i spread = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  for (__m512i& row : w) {
-    if (kUnsigned) row = _mm512_xor_si512(row, _mm512_set1_epi8(-128));
-    row = _mm512_permutexvar_epi32(spread, row);
+  __m512i rows[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    if (kUnsigned) w[i] = _mm512_xor_si512(w[i], _mm512_set1_epi8(-128));
+    rows[i] = _mm512_permutexvar_epi32(spread, w[i]);
   }
-  const __m512i top_low = _mm512_unpacklo_epi8(w[0], w[1]);
-  const __m512i top_high = _mm512_unpackhi_epi8(w[0], w[1]);
-  const __m512i bottom_low = _mm512_unpacklo_epi8(w[2], w[3]);
-  const __m512i bottom_high = _mm512_unpackhi_epi8(w[2], w[3]);
-  w[0] = _mm512_unpacklo_epi16(top_low, bottom_low);
-  w[1] = _mm512_unpackhi_epi16(top_low, bottom_low);
-  w[2] = _mm512_unpacklo_epi16(top_high, bottom_high);
-  w[3] = _mm512_unpackhi_epi16(top_high, bottom_high);
+  interleave_bytes(rows, w);
 }
 
 /// vpdpbusd takes unsigned times signed. Of two signed operands Y goes in as y + 128, and
@@ -108,12 +104,7 @@ struct Int8Vnni : Int32SumsAvx512 {
       for (int r = 0; r < R; ++r)
         sums[r] =
             _mm512_dpbusd_epi32(sums[r], _mm512_set1_epi8(1), _mm512_loadu_si512(x + r * next));
-    const auto pairs = [](__m512i a, __m512i b) {
-      return _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-    };
-    const __m512i left = pairs(sums[0], sums[1]), right = pairs(sums[2], sums[3]);
-    const __m512i all =
-        _mm512_add_epi32(_mm512_unpacklo_epi64(left, right), _mm512_unpackhi_epi64(left, right));
+    const __m512i all = sums_in_quarters(sums);
     const __m256i half =
         _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
     const __m128i sum =

@@ -80,8 +80,6 @@ struct Avx2 {
           _mm256_set1_epi32(7));
       return _mm256_permutevar8x32_ps(v, from);
     }
-    /// Makes the compiler hold v in a register from here on.
-    static void keep(V& v) { asm("" : "+x"(v)); }
     /// Lane i gets p[i / times], `times` a power of two; reads kWidth values.
     template <int times>
     static V spread(const float* p) {

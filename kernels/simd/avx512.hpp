@@ -91,8 +91,6 @@ struct Avx512 {
       const __m512i bits = _mm512_castps_si512(v);
       return _mm512_castsi512_ps(_mm512_alignr_epi32(bits, bits, n));
     }
-    /// Makes the compiler hold v in a register from here on.
-    static void keep(V& v) { opaque(v); }
     /// Lane i gets p[i / times], `times` 1, 2, 4 or 8. Reads no more than that, as a load that
     /// takes in several stores waits for all of them.
     template <int times>

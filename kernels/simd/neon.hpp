@@ -68,8 +68,6 @@ struct Neon {
     static V rotate(V v) {
       return vextq_f32(v, v, n);
     }
-    /// Makes the compiler hold v in a register from here on.
-    static void keep(V& v) { asm("" : "+w"(v)); }
     /// Lane i gets p[i / times], `times` a power of two; reads kWidth values.
     template <int times>
     static V spread(const float* p) {
