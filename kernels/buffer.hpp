@@ -49,7 +49,7 @@ inline Slice slice(std::int64_t n, int part, int parts, std::int64_t grain = 1) 
 }
 
 /// An array of T that lives on `threads` threads' pages: element i is written first by the thread
-/// that owns it in slice(n, thread, threads).
+/// that owns it in slice(), by whole pages.
 template <class T>
 class Buffer {
  public:

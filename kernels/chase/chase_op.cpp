@@ -83,9 +83,10 @@ class Chase final : public Problem {
 
   /// One load of 8 bytes a thread.
   Cost cost() const override { return {0, 8.0 * case_.threads}; }
+  /// Past L1 it is a line.
   LevelBytes traffic() const override {
-    return streaming_traffic(cost().bytes, working_set_bytes() / case_.threads, working_set_bytes(),
-                             caches_);
+    const double lines = 64.0 * case_.threads, set = working_set_bytes();
+    return crossed({cost().bytes, lines, lines, lines}, set / case_.threads, set, caches_);
   }
   double working_set_bytes() const override {
     return static_cast<double>(nodes_) * sizeof(Node) * case_.threads;

@@ -253,6 +253,7 @@ struct InPlace {
   }
 
   static void run(const Plan& plan, const X* x, const Y* y, const float*, Z* z) {
+    static_assert(kAtOnce <= 2, "or a range that begins within a set leaves places between");
     const Shape& s = plan.shape;
     const bool packs = packs_y(s);
     multiply(plan, x, z,
