@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 
@@ -25,13 +26,27 @@ struct GpuArguments {
       1;  ///< slices that a block moves on by after each pass; of variants that are not per_sm
 };
 
-/// Coprime to the number of blocks, so that each comes to every slice, and near the golden section
-/// of the SMs, so that what an SM has read is asked for next by one far from it, which is as far
-/// from the next one again.
+/// Whether two blocks that read the same slice so many passes apart, up to a fifth of the SMs, are
+/// three SMs apart or more: blocks do not wait for each other, and over the thousands of passes of
+/// a launch some lead by several.
+constexpr bool stays_apart(int sms, int step) {
+  for (int passes = 1; passes <= sms / 5; ++passes) {
+    const int moved = passes * step % sms;
+    if (std::min(moved, sms - moved) < 3) return false;
+  }
+  return true;
+}
+
+/// Coprime to the number of blocks, so that each comes to every slice, and as near to the golden
+/// section of the SMs as stays_apart(): what an SM has read is asked for next by one far from it,
+/// which is as far from the next one again.
 constexpr int slice_step(int sms, int blocks_per_sm) {
-  int step = sms * 382 / 1000 + 1;
-  while (std::gcd(step, sms * blocks_per_sm) != 1) ++step;
-  return step;
+  const int golden = sms * 382 / 1000;
+  for (int off = 0; off < sms; ++off)
+    for (const int step : {golden - off, golden + off})
+      if (step > 0 && std::gcd(step, sms * blocks_per_sm) == 1 && stays_apart(sms, step))
+        return step;
+  return 1;
 }
 
 using GpuLaunch = void (*)(const GpuArguments&, cudaStream_t);

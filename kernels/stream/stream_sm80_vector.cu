@@ -3,7 +3,8 @@
 // it, else HBM. Gains: the memory roofs. Tried: on to the next slice: neighbouring SMs read the
 // same lines at nearly the same time, for which L2 is asked once; 15 TB/s on an H200, whose L2
 // gives 9. On by half of all slices, which is the next SM again: 10.9 TB/s of 20 MB, 10.3 of 24,
-// where seven slices on (a trial) gave 9.1 of either. Four loads in flight: 0.99 of HBM.
+// where seven slices on (a trial of 100 passes) gave 9.1 of either. On by 53 of 264, by which it is
+// the next SM's turn after five passes: not timed. Four loads in flight: 0.99 of HBM.
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/stream/stream_gpu.hpp"

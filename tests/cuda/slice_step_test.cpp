@@ -18,8 +18,11 @@ TEST(SliceStep, ComesToEverySliceAndNeverNearTheSmThatReadItLast) {
       const int moved = passes * step % sms;
       EXPECT_GE(std::min(moved, sms - moved), sms / 8) << sms << " SMs, passes " << passes;
     }
+    EXPECT_TRUE(stays_apart(sms, step)) << sms;
   }
   EXPECT_EQ(slice_step(1, 2), 1);
+  EXPECT_EQ(slice_step(132, 2), 49);
+  EXPECT_FALSE(stays_apart(132, 53));  // five passes on it is the next SM's turn
 }
 
 }  // namespace
