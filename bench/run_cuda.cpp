@@ -89,7 +89,7 @@ class Session {
     gate_.close(stream_);
     std::int64_t launches = 0;
     {
-      const OpenAtEnd opener{gate_};
+      const kernels::cuda::OpenAtEnd opener{gate_};
       clock_.stamp_start(stream_);
       CUDA_CHECK(cudaEventRecord(start_, stream_));
       launches = problem.enqueue(first, count, stream_);
@@ -112,7 +112,7 @@ class Session {
     for (int i = 0; i < kPartCalls; ++i) {
       gate_.close(stream_);
       {
-        const OpenAtEnd opener{gate_};
+        const kernels::cuda::OpenAtEnd opener{gate_};
         events.enqueue(first + i);
       }
       CUDA_CHECK(cudaStreamSynchronize(stream_));
@@ -140,12 +140,6 @@ class Session {
   NvmlSampler& nvml() { return nvml_; }
 
  private:
-  /// Also when enqueueing throws: else the stream would stay shut until the gate's timeout.
-  struct OpenAtEnd {
-    kernels::cuda::Gate& gate;
-    ~OpenAtEnd() { gate.open(); }
-  };
-
   Session() : clock_(kernels::cuda::device().sms), nvml_(kernels::cuda::device().pci_bus_id) {
     CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
     CUDA_CHECK(cudaEventCreate(&start_));
@@ -210,6 +204,7 @@ void measure_all(benchmark::State& state, Bound& bound, const Hold& hold, bool c
   const bool first = bound.batch == 0;
   if (first) bound.batch = calibrate(session, problem);
   std::this_thread::sleep_for(std::chrono::duration<double>(hold.pause));
+  problem.read_in_order();
   warm_up(session, problem, bound, first ? hold.warm_first : hold.warm_again, hold.most);
 
   const double from = NvmlSampler::now_s();

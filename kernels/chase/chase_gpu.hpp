@@ -22,6 +22,9 @@ struct GpuChain {
 struct GpuKernel {
   /// One thread follows `loads` links from *chain.at and leaves where it ends there.
   void (*follow)(const GpuChain& chain, std::int64_t loads, cudaStream_t) = nullptr;
+  /// Reads all nodes in order, by all SMs, so that L2 has them where it can; null where it need
+  /// not.
+  void (*touch)(const GpuChain& chain, cudaStream_t) = nullptr;
   /// Through a copy in shared memory, made at the beginning of every launch.
   bool in_shared = false;
 };

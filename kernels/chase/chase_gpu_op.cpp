@@ -35,11 +35,19 @@ class GpuChase final : public cuda::GpuProblem {
     at_ = cuda::allocate(sizeof(const GpuNode*));
     link();
     start_at(first());
+    CUDA_CHECK(cudaDeviceSynchronize());  // copies may go on, and streams do not wait for them
   }
 
   std::int64_t enqueue(std::int64_t, std::int64_t count, cudaStream_t stream) override {
-    kernel_.follow({first(), count_, cuda::as<const GpuNode*>(at_)}, count, stream);
+    kernel_.follow(chain(), count, stream);
     return 1;
+  }
+
+  /// A walk over L2's share takes longer than its warm-up, and samples as long as HBM.
+  void read_in_order() override {
+    if (kernel_.touch == nullptr) return;
+    kernel_.touch(chain(), nullptr);
+    CUDA_CHECK(cudaDeviceSynchronize());
   }
 
   std::string verify() override {
@@ -66,6 +74,7 @@ class GpuChase final : public cuda::GpuProblem {
 
  private:
   const GpuNode* first() const { return cuda::as<const GpuNode>(nodes_); }
+  GpuChain chain() const { return {first(), count_, cuda::as<const GpuNode*>(at_)}; }
 
   /// Loads that verify() follows: the whole cycle where that is quick.
   std::int64_t walk() const { return std::min<std::int64_t>(count_, 1 << 16); }

@@ -1,6 +1,8 @@
 // Idea: one thread, one load after the other.
 // Bound: the latency of the level that holds the set, address translation included.
 // Gains: the latency of a level; nothing else runs on the chip.
+#include <algorithm>
+
 #include "kernels/chase/chase_gpu.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/ptx.cuh"
@@ -32,8 +34,22 @@ void follow(const GpuChain& chain, std::int64_t loads, cudaStream_t stream) {
   CUDA_CHECK_LAUNCH("follow");
 }
 
+__global__ void touch_kernel(const GpuNode* first, std::int64_t count) {
+  const std::int64_t apart = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += apart)
+    next_of(first + i);
+}
+
+void touch(const GpuChain& chain, cudaStream_t stream) {
+  constexpr int kThreads = 256, kMostBlocks = 1024;
+  const std::int64_t blocks = (chain.count + kThreads - 1) / kThreads;
+  touch_kernel<<<static_cast<int>(std::min<std::int64_t>(blocks, kMostBlocks)), kThreads, 0,
+                 stream>>>(chain.first, chain.count);
+  CUDA_CHECK_LAUNCH("touch");
+}
+
 }  // namespace
 
-extern const GpuKernel sm80_plain = {.follow = follow};
+extern const GpuKernel sm80_plain = {.follow = follow, .touch = touch};
 
 }  // namespace kernels::chase

@@ -27,6 +27,12 @@ class Gate {
   Memory flags_;  ///< pinned: [0] open, [1] timed out
 };
 
+/// Opens a gate also when enqueueing throws: else the stream would stay shut until its timeout.
+struct OpenAtEnd {
+  Gate& gate;
+  ~OpenAtEnd() { gate.open(); }
+};
+
 /// Reads every SM's clock counter and the global nanosecond timer at two points of a stream; the
 /// quotient of the differences is the SM clock over everything between them, load included.
 class ClockMeter {
