@@ -30,9 +30,9 @@ PTX_INLINE void mbarrier_arrive_expect(Mbarrier& b, unsigned bytes) {
                "r"(bytes)
                : "memory");
 }
-/// Arrives at the same barrier of block `rank` of the cluster. For slots that only wgmma has read,
-/// and that were waited for: of the block's own scope, as nothing is told. Of the cluster's it
-/// would be a membar.gpu and more, each time.
+/// Arrives at the same barrier of block `rank` of the cluster. For slots that wgmma has read, or
+/// ldmatrix into registers that wgmma took, and that was waited for: of the block's own scope, as
+/// nothing is told. Of the cluster's it would be a membar.gpu and more, each time.
 PTX_INLINE void mbarrier_arrive_at(Mbarrier& b, unsigned rank) {
   asm volatile(
       "{.reg .b32 r; mapa.shared::cluster.u32 r, %0, %1;"

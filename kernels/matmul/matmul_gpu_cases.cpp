@@ -122,6 +122,11 @@ std::vector<Case> gpu_test_cases() {
     all.push_back(make(form, 1, 200, 1000, 200, false));
     all.push_back(make(form, 1, 100, 1700, 200, false));
     all.push_back(make(form, 2, 150, 130, 700, false));
+    if (form.dtype != std::string_view("e4m3")) continue;
+    // More tiles of two blocks' rows than clusters of any chip; several tiles a pair of blocks, of
+    // one step and of two, whose columns end off every store.
+    all.push_back(make(form, 1, 200, 20000, 200, false));
+    for (const std::int64_t k : {100, 200}) all.push_back(make(form, 1, 2100, 4301, k, false));
   }
   return all;
 }

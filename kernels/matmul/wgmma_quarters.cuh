@@ -16,7 +16,7 @@ using PartAt = std::integral_constant<int, kAt>;
 
 /// A thread's registers for a step, besides its sums.
 struct Quarters {
-  std::uint32_t x[kSlices][4];
+  std::uint32_t x[2][kSlices / 2][4];     ///< in halves, each filled anew while the other is read
   float even[kPart / 2], odd[kPart / 2];  ///< products of parts 0 and 2, 1 and 3
 };
 
@@ -36,11 +36,13 @@ __device__ __forceinline__ std::uint32_t slice_row(int group) {
 /// Enqueues a part's products of slices kFirst to kEnd - 1, as one group of wgmma.
 template <int kFirst, int kEnd>
 __device__ __forceinline__ void multiply_slices(float (&products)[kPart / 2],
-                                                const std::uint32_t (&x)[kSlices][4],
+                                                const std::uint32_t (&x)[2][kSlices / 2][4],
                                                 std::uint64_t y) {
   ptx::wgmma_fence();
 #pragma unroll
-  for (int i = kFirst; i < kEnd; ++i) ptx::wgmma_e4m3_a_registers(products, x[i], y + 2 * i, i > 0);
+  for (int i = kFirst; i < kEnd; ++i)
+    ptx::wgmma_e4m3_a_registers(products, x[i / (kSlices / 2)][i % (kSlices / 2)], y + 2 * i,
+                                i > 0);
   ptx::wgmma_commit();
 }
 
@@ -62,6 +64,12 @@ __device__ __forceinline__ void add_part(float (&d)[kTileN / 2], float (&product
 /// Before the first step: no sums, and no products of a step before.
 __device__ __forceinline__ void clear_quarters(float (&d)[kTileN / 2], Quarters& q) {
 #pragma unroll
+  for (auto& half : q.x)
+#pragma unroll
+    for (auto& slice : half)
+#pragma unroll
+      for (std::uint32_t& word : slice) word = 0;
+#pragma unroll
   for (int r = 0; r < kPart / 2; ++r) q.odd[r] = 0;
 #pragma unroll
   for (int r = 0; r < kTileN / 2; ++r) d[r] = 0;
@@ -82,16 +90,18 @@ __device__ __forceinline__ void multiply_quarters(float (&d)[kTileN / 2], Quarte
   const auto& stage = shared.stages[at.stage];
   const auto y = ptx::descriptor_k_major_128(ptx::shared_address(stage.y));
   const auto load = [&](int slice) {
-    ptx::load_matrix_x4(q.x[slice], stage.x + (row ^ 32u * slice));
+    ptx::load_matrix_x4(q.x[slice / kHalf][slice % kHalf], stage.x + (row ^ 32u * slice));
   };
   ptx::mbarrier_wait(shared.full[at.stage], at.parity);
   // The last part of the step before is in flight in two groups, so that its half of X's registers
   // can be filled anew while the other half is multiplied.
   ptx::wgmma_wait<1>();
+  ptx::pin(q.x[0]);  // or its registers may serve others while products still read them
   load(0);
   load(1);
   multiply_slices<0, kHalf>(q.even, q.x, y);
   ptx::wgmma_wait<1>();
+  ptx::pin(q.x[1]);
   load(2);
   load(3);
   // All warps have read X: the part that is complete took it from their registers.
@@ -116,6 +126,8 @@ __device__ __forceinline__ void multiply_quarters(float (&d)[kTileN / 2], Quarte
 /// After the last step: adds its last part.
 __device__ __forceinline__ void finish_quarters(float (&d)[kTileN / 2], Quarters& q) {
   ptx::wgmma_wait<0>();
+  ptx::pin(q.x[0]);
+  ptx::pin(q.x[1]);
   add_part<3>(d, q.odd);
 }
 
