@@ -258,8 +258,10 @@ __global__ void __launch_bounds__(kThreads, 1)
     ptx::cluster_sync();  // all blocks' sums are there
     add_up<Type>(shared, a, cut, role);
     __syncwarp();
+    ptx::cluster_sync();  // what others read of this block's sums they have read
+  } else {
+    ptx::cluster_meet();  // shared memory stays until no block fills or signals it any more
   }
-  ptx::cluster_meet();  // shared memory stays until no block reads, fills or signals it any more
 }
 
 struct State {

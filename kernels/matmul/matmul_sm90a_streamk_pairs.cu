@@ -153,7 +153,7 @@ std::shared_ptr<void> open_as(const GpuArguments& a, const GpuTypes& types) {
   allow_shared(kKernel, sizeof(Shared<Type>));
   const TileGrid pairs{tiles(a.m, kCluster * kTileM), tiles(a.n, kTileN),
                        static_cast<int>(a.batch)};
-  const int fit = clusters_that_fit(kKernel, kCluster, kThreads, sizeof(Shared<Type>));
+  const int fit = clusters_needed(kKernel, kCluster, kThreads, sizeof(Shared<Type>));
   const StreamK work = stream_k(pairs.count(), tiles(a.k, kStep<Type>), fit, kPartSteps);
   const auto* first = static_cast<const State*>(a.state);
   return std::make_shared<State>(State{

@@ -84,7 +84,7 @@ std::shared_ptr<void> open(const GpuArguments& a, const GpuTypes& types) {
   allow_shared(cluster_kernel, sizeof(Shared));
   const TileGrid pairs{tiles(a.m, kCluster * kTileM), tiles(a.n, kTileN),
                        static_cast<int>(a.batch)};
-  const int fit = clusters_that_fit(cluster_kernel, kCluster, kThreads, sizeof(Shared));
+  const int fit = clusters_needed(cluster_kernel, kCluster, kThreads, sizeof(Shared));
   return std::make_shared<State>(
       State{make_maps<Bf16>(a, types.x), pairs,
             static_cast<int>(std::min<std::int64_t>(fit, pairs.count()))});

@@ -100,7 +100,7 @@ std::shared_ptr<void> open_pairs(const GpuArguments& a, const GpuTypes& types) {
   allow_shared(kKernel, sizeof(TileShared<Type>));
   const TileGrid pairs{tiles(a.m, kCluster * kTileM), tiles(a.n, kTileN),
                        static_cast<int>(a.batch)};
-  const int fit = clusters_that_fit(kKernel, kCluster, kThreads, sizeof(TileShared<Type>));
+  const int fit = clusters_needed(kKernel, kCluster, kThreads, sizeof(TileShared<Type>));
   return std::make_shared<State>(
       State{make_maps<Type>(a, types.x), z_target(a, types.z), pairs,
             static_cast<int>(std::min<std::int64_t>(fit, pairs.count()))});

@@ -241,4 +241,12 @@ int clusters_that_fit(Kernel* kernel, int cluster, int threads, std::size_t shar
   return count;
 }
 
+/// The same of a kernel that has no other cluster. Throws Unsupported where none fits.
+template <class Kernel>
+int clusters_needed(Kernel* kernel, int cluster, int threads, std::size_t shared) {
+  const int count = clusters_that_fit(kernel, cluster, threads, shared);
+  if (count == 0) throw cuda::Unsupported("no cluster of its blocks fits this GPU");
+  return count;
+}
+
 }  // namespace kernels::matmul
