@@ -38,7 +38,7 @@ RULES = {
                            "triad": {LOADS_16: 8, r"STG\.E\.128": 4}},
     "stream_sm80_l1": {"": {LOADS_16: 2}},
     "stream_sm80_shared": {"": {r"LDS\.128": 2}},
-    "chase_sm80_plain": {"": {r"LDG\.E\.64": 16}},
+    "chase_sm80_plain": {"follow": {r"LDG\.E\.64": 16}, "touch": {r"LDG\.E\.64": 1}},
     "chase_sm80_shared": {"": {r"LDS": 16}},
     "fma_peak_sm80_cuda_core": {"fma_chainsId": {r"DFMA": 256}, "fma_chainsIf": {r"FFMA": 384},
                                 "pair_chainsI6__half": {r"HFMA2": 384},

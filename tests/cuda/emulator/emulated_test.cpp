@@ -111,6 +111,7 @@ TEST_P(EmulatedKernel, IsRightOnItsTestCases) {
     try {
       const auto problem = operation->bind(info, c, chip);
       EXPECT_EQ(problem->verify(), "") << info.variant << " " << c.name();
+      problem->read_in_order();
       // What a call leaves behind (counters, partial sums) must serve the next one.
       EXPECT_EQ(problem->verify(), "") << info.variant << " " << c.name() << ", second call";
       ++tried;
