@@ -55,6 +55,9 @@ struct Kernel {
   bool any_head_dim = false;
   /// K and V are read once for every query head, not once for all heads of their group.
   bool by_head = false;
+  /// Query heads of a register tile of keys and of one of values, which are loaded once for them;
+  /// 0: all of a group. (bf16 of avx512_split takes values of fewer where a group has up to four.)
+  int key_heads = 0, value_heads = 0;
   /// Far too slow for the large cases, which it leaves out.
   bool naive = false;
   /// dtype of the compute roof: that of the multiply-adds, not of the cache.
@@ -90,18 +93,23 @@ constexpr Cost cost(const Shape& s, int element_bytes, int scale_bytes) {
           cache_bytes(s, element_bytes, scale_bytes) + table + queries};
 }
 
-/// Bytes that cross each level. Of a variant that reads K and V by head, all of them cross into the
-/// core heads / kv_heads times; from beyond a cache that keeps those of one kv head they come once
-/// to every thread that has heads of its group. From DRAM they come once: what is compulsory.
-constexpr LevelBytes traffic(const Shape& s, int element_bytes, int scale_bytes, bool by_head,
-                             int threads, const Caches& caches) {
+/// Bytes that cross each level. Into the core K and V cross once for each register tile's heads. Of
+/// a variant that reads them by head, all of them cross heads / kv_heads times; from beyond a cache
+/// that keeps those of one kv head they come once to every thread that has heads of its group. From
+/// DRAM they come once: what is compulsory.
+constexpr LevelBytes traffic(const Shape& s, int element_bytes, int scale_bytes,
+                             const Kernel& kernel, int threads, const Caches& caches) {
   const double once = cost(s, element_bytes, scale_bytes).bytes;
-  LevelBytes all{.l1 = once, .l2 = once, .l3 = once, .dram = once};
-  if (!by_head) return all;
   const double cache = cache_bytes(s, element_bytes, scale_bytes);
+  const std::int64_t group = s.heads / s.kv_heads;
+  LevelBytes all{.l1 = once, .l2 = once, .l3 = once, .dram = once};
+  if (!kernel.by_head) {
+    for (const int heads : {kernel.key_heads, kernel.value_heads})
+      if (heads > 0) all.l1 += cache / 2 * static_cast<double>((group + heads - 1) / heads - 1);
+    return all;
+  }
   const double of_one = cache / static_cast<double>(s.batch * s.kv_heads);
-  const std::int64_t group = s.heads / s.kv_heads,
-                     heads = (s.batch * s.heads + threads - 1) / threads,  // of a thread
+  const std::int64_t heads = (s.batch * s.heads + threads - 1) / threads,  // of a thread
       sharing = heads < group ? (group + heads - 1) / heads : 1;
   const auto with = [&](std::int64_t size) {
     const bool stays = of_one <= static_cast<double>(size);

@@ -100,6 +100,8 @@ using Avx2Group = IntegerGroup<Words, F, T, G, H, kAsk>;
 extern const Kernel avx2_int8 = {.exec_unit = Avx2::kUnit,
                                  .s8 = attend_split<Avx2::F32, std::int8_t, Avx2Group>,
                                  .max_group = 8,
+                                 .key_heads = 4,
+                                 .value_heads = 4,
                                  .s8_roof = "s8",
                                  .s8_rounding = 0.5 / kLargest,
                                  .s8_weight_rounding = 0.5 / kLargest};

@@ -106,6 +106,8 @@ class PairsGroup : public LazyGroup<Pairs, F, T, G, H, kAsk> {
 extern const Kernel avx512_bf16 = {.exec_unit = Avx512Bf16::kUnit,
                                    .bf16 = attend_split<Avx512::F32, bf16, PairsGroup>,
                                    .max_group = 8,
+                                   .key_heads = 4,
+                                   .value_heads = 4,
                                    .roof = "bf16",
                                    .bf16_rounding = 0x1p-9};
 

@@ -62,6 +62,8 @@ class FloatsGroup : public LazyGroup<Floats<F>, F, T, G, H, kAsk> {
 
 extern const Kernel avx512_fours = {.exec_unit = Avx512::kUnit,
                                     .f32 = attend_split<Avx512::F32, float, FloatsGroup>,
-                                    .max_group = 8};
+                                    .max_group = 8,
+                                    .key_heads = 4,
+                                    .value_heads = 4};
 
 }  // namespace kernels::attention

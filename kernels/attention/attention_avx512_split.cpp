@@ -11,6 +11,8 @@ extern const Kernel avx512_split = {.exec_unit = Avx512::kUnit,
                                     .f32 = attend_split<Avx512::F32, float>,
                                     .bf16 = attend_split<Avx512::F32, bf16>,
                                     .s8 = attend_split<Avx512::F32, std::int8_t>,
-                                    .max_group = 8};
+                                    .max_group = 8,
+                                    .key_heads = 8,
+                                    .value_heads = 8};
 
 }  // namespace kernels::attention

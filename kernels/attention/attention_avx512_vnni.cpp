@@ -75,6 +75,8 @@ using Avx512Group = IntegerGroup<Words, F, T, G, H, kAsk>;
 extern const Kernel avx512_vnni = {.exec_unit = Avx512Vnni::kUnit,
                                    .s8 = attend_split<Avx512::F32, std::int8_t, Avx512Group>,
                                    .max_group = 8,
+                                   .key_heads = 8,
+                                   .value_heads = 8,
                                    .s8_roof = "s8",
                                    .s8_rounding = 0.5 / kLargest,
                                    .s8_weight_rounding = 0.5 / kLargest};

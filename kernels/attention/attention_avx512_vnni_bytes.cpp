@@ -253,6 +253,7 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
 extern const Kernel avx512_vnni_bytes = {.exec_unit = Avx512Vnni::kUnit,
                                          .s8 = attend_split<Avx512::F32, std::int8_t, BytesGroup>,
                                          .max_group = 8,
+                                         .value_heads = 4,
                                          .s8_roof = "s8",
                                          .s8_rounding = 0.5 / kLargestQuery,
                                          .s8_weight_rounding = 0.5 / kLargestWeight};

@@ -12,6 +12,8 @@ extern const Kernel neon_split = {.exec_unit = Neon::kUnit,
                                   .f32 = attend_split<Neon::F32, float>,
                                   .bf16 = attend_split<Neon::F32, bf16>,
                                   .s8 = attend_split<Neon::F32, std::int8_t>,
-                                  .max_group = 8};
+                                  .max_group = 8,
+                                  .key_heads = 4,
+                                  .value_heads = 4};
 
 }  // namespace kernels::attention

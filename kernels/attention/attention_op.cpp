@@ -100,7 +100,7 @@ class Attention final : public Problem {
   LevelBytes traffic() const override {
     const int scale_bytes = kScaled<T> ? 4 : 0;
     return crossed(
-        attention::traffic(shape_, sizeof(T), scale_bytes, kernel_.by_head, case_.threads, caches_),
+        attention::traffic(shape_, sizeof(T), scale_bytes, kernel_, case_.threads, caches_),
         working_set_bytes() / case_.threads, working_set_bytes(), caches_);
   }
 

@@ -203,7 +203,7 @@ class Decode final : public Problem {
     if (stage == kAttention) {
       const LevelBytes layer =
           attention::traffic(stack_.attention_shape(), sizeof(C), kElement<W, C>.kv_scale,
-                             attention_kernel().by_head, case_.threads, caches_);
+                             attention_kernel(), case_.threads, caches_);
       const auto again = [&](double bytes) {
         return work.bytes + static_cast<double>(s.layers) * (bytes - layer.dram);
       };

@@ -521,7 +521,7 @@ TEST(AttentionTraffic, ByHeadIsHandWorked) {
   // q and out of 4 heads 2 x 4 x 8 x 4 = 256.
   const Shape s{.batch = 1, .context = 64, .heads = 4, .kv_heads = 2, .head_dim = 8};
   const auto bytes = [&](bool by_head, int threads, std::int64_t l1d, std::int64_t l2) {
-    const LevelBytes t = traffic(s, 2, 0, by_head, threads, {.l1d = l1d, .l2 = l2});
+    const LevelBytes t = traffic(s, 2, 0, {.by_head = by_head}, threads, {.l1d = l1d, .l2 = l2});
     return std::vector<double>{t.l1, t.l2, t.l3, t.dram};
   };
   using Bytes = std::vector<double>;
@@ -533,7 +533,23 @@ TEST(AttentionTraffic, ByHeadIsHandWorked) {
   // Each head on a core of its own, which gets all of it.
   EXPECT_EQ(bytes(true, 4, 2048, 4096), (Bytes{kTwice, kTwice, kTwice, kOnce}));
   // int8 with a scale for every token: 2 x 2 x 64 x (8 + 4).
-  EXPECT_EQ(traffic(s, 1, 4, true, 1, {}).l1, 2 * 3072 + 256);
+  EXPECT_EQ(traffic(s, 1, 4, {.by_head = true}, 1, {}).l1, 2 * 3072 + 256);
+}
+
+TEST(AttentionTraffic, RegisterTilesOfFewerHeadsLoadMore) {
+  // 4096 B of K and V as above, now for groups of eight: 2 x 16 x 8 x 4 = 1024 of q and out.
+  const Shape s{.batch = 1, .context = 64, .heads = 16, .kv_heads = 2, .head_dim = 8};
+  const auto into_core = [&](int key_heads, int value_heads) {
+    const Kernel kernel{.key_heads = key_heads, .value_heads = value_heads};
+    const LevelBytes t = traffic(s, 2, 0, kernel, 1, {});
+    EXPECT_EQ(t.l2, 4096 + 1024);
+    return t.l1 - 1024;
+  };
+  EXPECT_EQ(into_core(0, 0), 4096);
+  EXPECT_EQ(into_core(8, 8), 4096);
+  EXPECT_EQ(into_core(4, 4), 2 * 4096);
+  EXPECT_EQ(into_core(0, 4), 4096 + 2048);   // keys once, values twice
+  EXPECT_EQ(into_core(3, 8), 2 * 2048 * 2);  // three tiles, the last of two heads
 }
 
 TEST(AttentionTraffic, IsThatOfTheVariant) {
