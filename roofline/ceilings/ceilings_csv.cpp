@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -13,6 +13,76 @@
 #include "roofline/base/error.hpp"
 
 namespace roofline {
+namespace {
+
+/// One row, checked field by field. Throws BadInput naming file, line and column.
+struct RowReader {
+  const CsvTable& table;
+  std::size_t row;
+
+  std::string text(std::string_view column) const { return table.text(row, column); }
+
+  /// One of the words that a column may hold.
+  std::string word(std::string_view column, std::initializer_list<std::string_view> words) const {
+    const std::string value = text(column);
+    if (std::find(words.begin(), words.end(), value) == words.end()) {
+      throw BadInput(fmt::format("{}: column '{}': '{}' is none of {}", table.where(row), column,
+                                 value, fmt::join(words, ", ")));
+    }
+    return value;
+  }
+
+  double positive(std::string_view column) const {
+    const double value = table.number(row, column);
+    if (value <= 0) {
+      throw BadInput(fmt::format("{}: column '{}': {} is not above 0", table.where(row), column,
+                                 table.text(row, column)));
+    }
+    return value;
+  }
+
+  int count(std::string_view column, int otherwise) const {
+    const double value = table.number(row, column);
+    if (std::isnan(value)) return otherwise;
+    if (value < 0 || value > 1e9 || value != std::floor(value)) {
+      throw BadInput(fmt::format("{}: column '{}': '{}' is not a count", table.where(row), column,
+                                 table.text(row, column)));
+    }
+    return static_cast<int>(value);
+  }
+
+  Ceiling ceiling() const {
+    Ceiling out;
+    out.machine = text("machine");
+    out.device = word("device", {"cpu", "gpu"});
+    out.resource = word("resource", {"compute", "bandwidth", "latency", "link"});
+    out.level = text("level");
+    out.operation = text("operation");
+    out.dtype = text("dtype");
+    out.exec_unit = text("exec_unit");
+    out.threads = count("threads", 1);
+    out.condition = text("condition");
+    out.working_set_bytes = positive("working_set_bytes");
+    out.measured = positive("measured");
+    out.measured_low = positive("measured_low");
+    out.measured_high = positive("measured_high");
+    out.samples = count("samples", 0);
+    out.samples_rejected = count("samples_rejected", 0);
+    out.clock_hz = positive("clock_hz");
+    out.theory_at_clock = positive("theory_at_clock");
+    out.advertised = positive("advertised");
+    out.advertised_source = text("advertised_source");
+    out.verdict = text("verdict");
+    out.cause = text("cause");
+    if (out.measured_low > out.measured || out.measured_high < out.measured) {
+      throw BadInput(fmt::format("{}: 'measured' is not between 'measured_low' and 'measured_high'",
+                                 table.where(row)));
+    }
+    return out;
+  }
+};
+
+}  // namespace
 
 CsvTable ceilings_table(const std::vector<Ceiling>& rows) {
   CsvTable table(kCeilingsColumns);
@@ -80,65 +150,11 @@ std::vector<Ceiling> read_ceilings(const std::filesystem::path& path) {
       throw BadInput(fmt::format("{}: no column '{}'", path.string(), column));
     }
   }
-  const auto positive = [&](std::size_t i, std::string_view column) {
-    const double value = table.number(i, column);
-    if (value <= 0) {
-      throw BadInput(fmt::format("{}: column '{}': {} is not above 0", table.where(i), column,
-                                 table.text(i, column)));
-    }
-    return value;
-  };
-  const auto count = [&](std::size_t i, std::string_view column, int otherwise) {
-    const double value = table.number(i, column);
-    if (std::isnan(value)) return otherwise;
-    if (value < 0 || value > 1e9 || value != std::floor(value)) {
-      throw BadInput(fmt::format("{}: column '{}': '{}' is not a count", table.where(i), column,
-                                 table.text(i, column)));
-    }
-    return static_cast<int>(value);
-  };
   std::vector<Ceiling> out;
   std::map<std::string, std::string> machines;  // by device
   std::map<std::vector<std::string>, std::string> seen;
   for (std::size_t i = 0; i < table.rows(); ++i) {
-    Ceiling row;
-    row.machine = table.text(i, "machine");
-    row.device = table.text(i, "device");
-    if (row.device != "cpu" && row.device != "gpu") {
-      throw BadInput(fmt::format("{}: column 'device': '{}' is neither cpu nor gpu", table.where(i),
-                                 row.device));
-    }
-    row.resource = table.text(i, "resource");
-    constexpr std::string_view kResources[] = {"compute", "bandwidth", "latency", "link"};
-    if (std::find(std::begin(kResources), std::end(kResources), row.resource) ==
-        std::end(kResources)) {
-      throw BadInput(
-          fmt::format("{}: column 'resource': '{}' is not compute, bandwidth, latency "
-                      "or link",
-                      table.where(i), row.resource));
-    }
-    row.level = table.text(i, "level");
-    row.operation = table.text(i, "operation");
-    row.dtype = table.text(i, "dtype");
-    row.exec_unit = table.text(i, "exec_unit");
-    row.threads = count(i, "threads", 1);
-    row.condition = table.text(i, "condition");
-    row.working_set_bytes = positive(i, "working_set_bytes");
-    row.measured = positive(i, "measured");
-    row.measured_low = positive(i, "measured_low");
-    row.measured_high = positive(i, "measured_high");
-    row.samples = count(i, "samples", 0);
-    row.samples_rejected = count(i, "samples_rejected", 0);
-    row.clock_hz = positive(i, "clock_hz");
-    row.theory_at_clock = positive(i, "theory_at_clock");
-    row.advertised = positive(i, "advertised");
-    row.advertised_source = table.text(i, "advertised_source");
-    row.verdict = table.text(i, "verdict");
-    row.cause = table.text(i, "cause");
-    if (row.measured_low > row.measured || row.measured_high < row.measured) {
-      throw BadInput(fmt::format("{}: 'measured' is not between 'measured_low' and 'measured_high'",
-                                 table.where(i)));
-    }
+    Ceiling row = RowReader{table, i}.ceiling();
     const auto [first, fresh] = machines.try_emplace(row.device, row.machine);
     if (!fresh && first->second != row.machine) {
       throw BadInput(

@@ -35,6 +35,79 @@ std::vector<Ceiling> in_order(std::vector<Ceiling> ceilings) {
   return ceilings;
 }
 
+/// The point to show of each work, in the order of their first ones: none that is refused where
+/// there is another, of ours before libraries, the fastest.
+std::vector<const Point*> best_of_each_work(const std::vector<Point>& points) {
+  using Work = std::tuple<std::string, std::string, std::string, std::string, std::string, int>;
+  std::vector<const Point*> out;
+  std::map<Work, std::size_t> places;
+  const auto key = [](const Point& p) {
+    return std::make_tuple(is_refused(p.verdict), !p.benchmark->library.empty(), p.time_s);
+  };
+  for (const Point& point : points) {
+    const Benchmark& row = *point.benchmark;
+    if (!row.part.empty()) continue;
+    const auto [found, fresh] = places.try_emplace(
+        {row.device, row.kernel, row.dtype, row.shape, row.temperature, row.threads}, out.size());
+    if (fresh)
+      out.push_back(&point);
+    else if (key(point) < key(*out[found->second]))
+      out[found->second] = &point;
+  }
+  return out;
+}
+
+std::vector<std::string> kernel_row(const Point& point) {
+  const Benchmark& row = *point.benchmark;
+  std::string name = fmt::format("{}/{}", row.kernel, row.dtype);
+  if (!row.shape.empty()) name += "/" + row.shape;
+  if (!row.temperature.empty()) name += "/" + row.temperature;
+  name += row.device == "gpu" ? "/gpu" : fmt::format("/{}T", row.threads);
+  return {
+      printable(name),
+      row.variant.empty() ? "-" : printable(row.variant),
+      with_prefix(point.time_s, "s") + (point.verdict == "not-quiet" ? "*" : ""),
+      with_prefix(point.achieved_flops_per_s, rate_unit("compute", row.dtype)),
+      with_prefix(row.bytes / point.time_s, "B/s"),
+      point.bound_by.empty() ? "-" : point.bound_by,
+      is_refused(point.verdict) ? point.verdict : percent(point.t_lower_s / point.time_s),
+      overlap_words(point),
+      std::isnan(point.peer_ratio) ? "-" : fmt::format("{:.2f}x {}", point.peer_ratio, point.peer)};
+}
+
+/// Lines on what is refused, has no roof, or has another one than its own.
+std::string faults_of(const std::vector<Point>& points) {
+  std::map<std::string, std::size_t> faults, stand_ins;
+  const Benchmark* last = nullptr;
+  std::size_t guessed = 0;  // held against the main memory for want of a working set
+  for (const Point& point : points) {
+    const Benchmark& row = *point.benchmark;
+    if (is_refused(point.verdict)) ++faults[point.verdict];
+    if (point.verdict == "no-roof") {
+      ++faults["no-roof" + (point.missing.empty() ? "" : fmt::format(" ({})", point.missing))];
+    }
+    if (&row != last && point.bound_by == "compute" && !point.stand_in.empty())
+      ++stand_ins[point.stand_in];
+    last = &row;
+    guessed += point.verdict == "above-roof" && is_main_memory(point.level) &&
+               row.temperature != "cold" && std::isnan(row.working_set_bytes);
+  }
+  std::string out;
+  for (const auto& [verdict, count] : faults) {
+    out += fmt::format("{} row{} with verdict {}\n", count, count == 1 ? "" : "s", verdict);
+  }
+  for (const auto& [words, count] : stand_ins) {
+    out += fmt::format("{} ({} benchmark{})\n", words, count, count == 1 ? "" : "s");
+  }
+  if (guessed > 0) {
+    out += fmt::format(
+        "{} above the main memory's roof do not tell their size: a counter working_set_bytes, or "
+        "analyze --level, names the cache that holds them\n",
+        guessed);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string ceilings_summary(const std::vector<Ceiling>& all) {
@@ -71,75 +144,17 @@ std::string ceilings_summary(const std::vector<Ceiling>& all) {
 }
 
 std::string kernels_summary(const std::vector<Point>& points) {
-  using Work = std::tuple<std::string, std::string, std::string, std::string, std::string, int>;
-  std::vector<Work> order;
-  std::map<Work, const Point*> best;
-  std::map<std::string, std::size_t> faults;
-  std::map<std::string, std::size_t> stand_ins;
-  const Benchmark* last = nullptr;
-  std::size_t guessed = 0;  // held against the main memory for want of a working set
-  const auto faster = [](const Point& a, const Point& b) {
-    const auto key = [](const Point& p) {
-      return std::make_tuple(is_refused(p.verdict), !p.benchmark->library.empty(), p.time_s);
-    };
-    return key(a) < key(b);
-  };
-  for (const Point& point : points) {
-    const Benchmark& row = *point.benchmark;
-    if (is_refused(point.verdict)) ++faults[point.verdict];
-    if (point.verdict == "no-roof") {
-      ++faults["no-roof" + (point.missing.empty() ? "" : fmt::format(" ({})", point.missing))];
-    }
-    if (&row != last && point.bound_by == "compute" && !point.stand_in.empty())
-      ++stand_ins[point.stand_in];
-    last = &row;
-    guessed += point.verdict == "above-roof" && is_main_memory(point.level) &&
-               row.temperature != "cold" && std::isnan(row.working_set_bytes);
-    if (!row.part.empty()) continue;
-    const Work work{row.device, row.kernel, row.dtype, row.shape, row.temperature, row.threads};
-    const auto [found, fresh] = best.try_emplace(work, &point);
-    if (fresh) order.push_back(work);
-    if (!fresh && faster(point, *found->second)) found->second = &point;
-  }
-  if (order.empty()) return "No kernels.\n";
+  const std::vector<const Point*> best = best_of_each_work(points);
+  if (best.empty()) return "No kernels.\n";
   std::size_t disturbed = 0;
   std::vector<std::vector<std::string>> rows = {{"kernel", "best variant", "time", "achieved",
                                                  "bandwidth", "bound by", "of roof", "overlap",
                                                  "vs best library"}};
-  for (const Work& work : order) {
-    const Point& point = *best.at(work);
-    const Benchmark& row = *point.benchmark;
-    const bool not_quiet = point.verdict == "not-quiet";
-    disturbed += not_quiet;
-    std::string name = fmt::format("{}/{}", row.kernel, row.dtype);
-    if (!row.shape.empty()) name += "/" + row.shape;
-    if (!row.temperature.empty()) name += "/" + row.temperature;
-    name += row.device == "gpu" ? "/gpu" : fmt::format("/{}T", row.threads);
-    rows.push_back(
-        {printable(name), row.variant.empty() ? "-" : printable(row.variant),
-         with_prefix(point.time_s, "s") + (not_quiet ? "*" : ""),
-         with_prefix(point.achieved_flops_per_s, rate_unit("compute", row.dtype)),
-         with_prefix(row.bytes / point.time_s, "B/s"),
-         point.bound_by.empty() ? "-" : point.bound_by,
-         is_refused(point.verdict) ? point.verdict : percent(point.t_lower_s / point.time_s),
-         overlap_words(point),
-         std::isnan(point.peer_ratio) ? "-"
-                                      : fmt::format("{:.2f}x {}", point.peer_ratio, point.peer)});
+  for (const Point* point : best) {
+    disturbed += point->verdict == "not-quiet";
+    rows.push_back(kernel_row(*point));
   }
-  std::string out = aligned(rows, 2) + stars_line(disturbed);
-  for (const auto& [verdict, count] : faults) {
-    out += fmt::format("{} row{} with verdict {}\n", count, count == 1 ? "" : "s", verdict);
-  }
-  for (const auto& [words, count] : stand_ins) {
-    out += fmt::format("{} ({} benchmark{})\n", words, count, count == 1 ? "" : "s");
-  }
-  if (guessed > 0) {
-    out += fmt::format(
-        "{} above the main memory's roof do not tell their size: a counter working_set_bytes, or "
-        "analyze --level, names the cache that holds them\n",
-        guessed);
-  }
-  return out;
+  return aligned(rows, 2) + stars_line(disturbed) + faults_of(points);
 }
 
 std::string counters_summary(const std::vector<Point>& counted) {

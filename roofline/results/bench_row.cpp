@@ -19,7 +19,9 @@ namespace {
 
 constexpr std::string_view kLevels[] = {"L1", "L2", "L3", "L4", "DRAM", "HBM"};
 
-std::map<std::string, std::string> parse_label(std::string_view label) {
+using Label = std::map<std::string, std::string>;
+
+Label parse_label(std::string_view label) {
   std::map<std::string, std::string> out;
   while (!label.empty()) {
     const std::size_t end = std::min(label.find(';'), label.size());
@@ -61,6 +63,68 @@ void refuse_misspelt_levels(const RowReader& row) {
         std::find(std::begin(kLevels), std::end(kLevels), level) != std::end(kLevels);
     if (known && field != "bytes_" + level)
       row.fail(fmt::format("counter '{}' is written 'bytes_{}'", field, level));
+  }
+}
+
+void read_threads(const RowReader& row, Label& label, const RowDefaults& defaults, Benchmark& out) {
+  if (const double own = row.optional_number("threads"); own > 1) {
+    row.fail(
+        fmt::format("ran with {} Google Benchmark threads, which makes flops per iteration "
+                    "ambiguous: thread inside the benchmark instead",
+                    own));
+  }
+  out.threads = defaults.threads;
+  if (const std::string& told = label["threads"]; !told.empty()) {
+    const auto count = positive_int(told);
+    if (!count) row.fail(fmt::format("'threads={}' in the label is not a count", told));
+    out.threads = *count;
+  }
+}
+
+/// What ran, and on what: by the label, else as the command line says.
+void read_identity(const RowReader& row, Label& label, const RowDefaults& defaults,
+                   Benchmark& out) {
+  if (!label["dtype"].empty()) {
+    const auto dtype = canonical_dtype(label["dtype"]);
+    if (!dtype) row.fail(fmt::format("dtype '{}' in the label is not known", label["dtype"]));
+    out.dtype = *dtype;
+  }
+  if (out.dtype.empty()) out.dtype = defaults.dtype;
+  if (out.dtype.empty()) {
+    row.fail(
+        "dtype is not known: put it into the name (…/f32/…) or the label (dtype=f32), or "
+        "give analyze --dtype");
+  }
+  out.device = label["device"].empty() ? defaults.device : label["device"];
+  if (out.device.empty()) {
+    row.fail(
+        "device is not known: put device=cpu or device=gpu into the label, or give analyze "
+        "--device");
+  }
+  if (out.device != "cpu" && out.device != "gpu") {
+    row.fail(fmt::format("device '{}' is neither cpu nor gpu", out.device));
+  }
+  out.exec_unit = label["exec_unit"].empty() ? defaults.exec_unit : label["exec_unit"];
+  out.roof_dtype = label["roof_dtype"].empty() ? out.dtype : label["roof_dtype"];
+  out.library = label["library"];
+  out.throttle = label["throttle"];
+  out.scope = label["scope"].empty() ? "operation" : label["scope"];
+  out.bytes_source = "model";
+  out.not_counted = label["counters"];
+}
+
+/// Bytes across each level, by the model and by hardware counters.
+void read_levels(const RowReader& row, Benchmark& out) {
+  refuse_misspelt_levels(row);
+  for (const std::string_view level : kLevels) {
+    const std::string counter = fmt::format("bytes_{}", level);
+    if (!row.raw().contains(counter)) continue;
+    out.level_bytes.emplace_back(level, row.counter(counter));
+  }
+  if (row.raw().contains("counted_flops")) out.counted_flops = row.counter("counted_flops");
+  for (const std::string_view level : kLevels) {
+    const std::string counter = fmt::format("counted_bytes_{}", level);
+    if (row.raw().contains(counter)) out.counted_bytes.emplace_back(level, row.counter(counter));
   }
 }
 
@@ -143,69 +207,20 @@ Benchmark read_sample(const RowReader& row, const std::string& source, const std
   out.source = source;
   out.name = name;
   auto label = parse_label(row.text("label"));
-  if (const double own = row.optional_number("threads"); own > 1) {
-    row.fail(
-        fmt::format("ran with {} Google Benchmark threads, which makes flops per iteration "
-                    "ambiguous: thread inside the benchmark instead",
-                    own));
-  }
-  out.threads = defaults.threads;
-  if (const std::string& told = label["threads"]; !told.empty()) {
-    const auto count = positive_int(told);
-    if (!count) row.fail(fmt::format("'threads={}' in the label is not a count", told));
-    out.threads = *count;
-  }
+  read_threads(row, label, defaults, out);
   if (const auto wrong = read_name(out)) row.fail(*wrong);
-
   out.flops = row.counter("flops");
   out.bytes = row.counter("bytes");
   const bool no_work = out.flops == 0 && out.bytes == 0;
   if (no_work && out.kernel != "launch") row.fail("counters 'flops' and 'bytes' are both 0");
-  if (!label["dtype"].empty()) {
-    const auto dtype = canonical_dtype(label["dtype"]);
-    if (!dtype) row.fail(fmt::format("dtype '{}' in the label is not known", label["dtype"]));
-    out.dtype = *dtype;
-  }
-  if (out.dtype.empty()) out.dtype = defaults.dtype;
-  if (out.dtype.empty()) {
-    row.fail(
-        "dtype is not known: put it into the name (…/f32/…) or the label (dtype=f32), or "
-        "give analyze --dtype");
-  }
-  out.device = label["device"].empty() ? defaults.device : label["device"];
-  if (out.device.empty()) {
-    row.fail(
-        "device is not known: put device=cpu or device=gpu into the label, or give analyze "
-        "--device");
-  }
-  if (out.device != "cpu" && out.device != "gpu") {
-    row.fail(fmt::format("device '{}' is neither cpu nor gpu", out.device));
-  }
-  out.exec_unit = label["exec_unit"].empty() ? defaults.exec_unit : label["exec_unit"];
-  out.roof_dtype = label["roof_dtype"].empty() ? out.dtype : label["roof_dtype"];
-  out.library = label["library"];
-  out.throttle = label["throttle"];
-  out.scope = label["scope"].empty() ? "operation" : label["scope"];
-  out.bytes_source = "model";
-
+  read_identity(row, label, defaults, out);
   out.working_set_bytes = row.optional_number("working_set_bytes");
   if (out.working_set_bytes < 0) row.fail("counter 'working_set_bytes' is below 0");
   if (out.working_set_bytes == 0) out.working_set_bytes = kUnknownNumber;
   if (const double launches = row.positive_number("launches"); !std::isnan(launches)) {
     out.launches = launches;
   }
-  refuse_misspelt_levels(row);
-  for (const std::string_view level : kLevels) {
-    const std::string counter = fmt::format("bytes_{}", level);
-    if (!row.raw().contains(counter)) continue;
-    out.level_bytes.emplace_back(level, row.counter(counter));
-  }
-  if (row.raw().contains("counted_flops")) out.counted_flops = row.counter("counted_flops");
-  for (const std::string_view level : kLevels) {
-    const std::string counter = fmt::format("counted_bytes_{}", level);
-    if (row.raw().contains(counter)) out.counted_bytes.emplace_back(level, row.counter(counter));
-  }
-  out.not_counted = label["counters"];
+  read_levels(row, out);
   if (out.level_bytes.empty() && out.bytes > 0) {
     if (!defaults.level.empty())
       out.level_bytes.emplace_back(defaults.level, out.bytes);
