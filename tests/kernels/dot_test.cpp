@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include "kernels/buffer.hpp"
@@ -101,6 +103,41 @@ TEST(DotVerify, CatchesAMissingElement) {
   const KernelInfo info = {"dot", "wrong", Need::none, Threads::any, "", &wrong};
   const Case c{.dtype = "f32", .keys = {{"N", "1000"}}, .threads = 1};
   EXPECT_NE(operation_of(info).bind(info, c, kCaches)->verify(), "");
+}
+
+std::mutex pieces_lock;
+std::map<const float*, std::int64_t> pieces;  ///< by where they begin in x: elements
+float record(const float* x, const float* y, std::int64_t n) {
+  const std::lock_guard lock(pieces_lock);
+  EXPECT_TRUE(pieces.emplace(x, n).second) << "taken twice";
+  float sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+TEST(DotCold, EveryPieceOfEveryCallIsTakenOnce) {
+  const Kernel kernel = {.exec_unit = "scalar", .f32 = record};
+  const KernelInfo info = {"dot", "of a test", Need::none, Threads::any, "", &kernel};
+  constexpr std::int64_t kN = 500001;
+  for (const char* region : {"call", "shared"}) {
+    const Case c{.dtype = "f32",
+                 .keys = {{"N", std::to_string(kN)}, {"temp", "cold"}, {"region", region}},
+                 .threads = 3};
+    const auto problem = operation_of(info).bind(info, c, kCaches);
+    pieces.clear();
+    EXPECT_EQ(problem->verify(), "") << region;
+    pieces.clear();
+    problem->run(0, 3);
+    std::int64_t elements = 0;
+    const float* end = nullptr;
+    for (const auto& [begin, count] : pieces) {
+      EXPECT_GE(begin, end) << "pieces overlap";
+      end = begin + count;
+      elements += count;
+    }
+    EXPECT_EQ(elements, 3 * kN) << region;
+    EXPECT_GT(pieces.size(), 9u) << "several a thread and call";
+  }
 }
 
 TEST(DotBind, RefusesWhatDoesNotFit) {
