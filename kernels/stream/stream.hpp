@@ -15,7 +15,7 @@ namespace kernels::stream {
 /// loops store past the caches, so that nothing is fetched.
 struct Kernel {
   const char* exec_unit;
-  std::int64_t least_size = 0;  ///< bytes a thread that the loops are for
+  std::int64_t least_size = 0, most_size = 0;  ///< bytes a thread that the loops are for; 0: any
   /// The values' bits under exclusive or, of the last time; before that they are only loaded.
   std::uint32_t (*read)(const float* a, std::int64_t n, std::int64_t repeats) = nullptr;
   void (*write)(float* a, float value, std::int64_t n, std::int64_t repeats) = nullptr;

@@ -248,7 +248,9 @@ class Stream final : public Problem {
 bool supports(const KernelInfo& info, const Case& c) {
   require_keys(c, "stream", {"access", "size"});
   const auto& kernel = *static_cast<const Kernel*>(info.table);
-  return c.dtype == "f32" && access_of(c).has(kernel) && c.size("size") >= kernel.least_size;
+  const std::int64_t size = c.size("size");
+  return c.dtype == "f32" && access_of(c).has(kernel) && size >= kernel.least_size &&
+         (kernel.most_size == 0 || size <= kernel.most_size);
 }
 
 std::unique_ptr<Problem> bind(const KernelInfo& info, const Case& c, const Caches& caches) {

@@ -16,13 +16,13 @@ inline constexpr int kLine = 64 / sizeof(float);
 inline void end_of_pass() { asm volatile("" ::: "memory"); }
 
 /// Loads all vectors of a, `repeats` times, and gives each to `take` with its place among them
-/// modulo kReadUnroll. `kStreams` equal pieces side by side, for the prefetchers. Passes follow
-/// each other without a branch, which would be mispredicted once a pass: 5 % of one over half of
-/// L1.
-template <class F, class How, int kStreams, class Take>
+/// modulo kLoads, those of a step. `kStreams` equal pieces side by side, for the prefetchers.
+/// Passes follow each other without a branch, which would be mispredicted once a pass: 5 % of one
+/// over half of L1.
+template <class F, class How, int kStreams, int kLoads, class Take>
 [[gnu::always_inline]] inline void for_each_load(const float* a, std::int64_t n,
                                                  std::int64_t repeats, Take take) {
-  constexpr int kBurst = kReadUnroll / kStreams;
+  constexpr int kBurst = kLoads / kStreams;
   constexpr int kStep = kBurst * F::kWidth;
   const std::int64_t piece = n / kStreams, steps = repeats * (piece / kStep);
   std::int64_t i = 0;
@@ -44,14 +44,15 @@ template <class F, class How, int kStreams, class Take>
 
 /// All passes but the last only load: any operation on what is loaded takes from L1's rate (one on
 /// 512 bits beside two loads 14 % on a Xeon with AMX).
-template <class F, class How, int kStreams = 4>
+template <class F, class How, int kStreams = 4, int kLoads = kReadUnroll>
 std::uint32_t read(const float* a, std::int64_t n, std::int64_t repeats) {
   constexpr int kChains = 8;
-  for_each_load<F, How, kStreams>(a, n, repeats - 1, [](int, typename F::V v) { opaque(v); });
+  for_each_load<F, How, kStreams, kLoads>(a, n, repeats - 1,
+                                          [](int, typename F::V v) { opaque(v); });
   typename F::V acc[kChains], pending;
 #pragma GCC unroll 8
   for (auto& v : acc) v = F::zero();
-  for_each_load<F, How, kStreams>(a, n, 1, [&](int at, typename F::V v) {
+  for_each_load<F, How, kStreams, kLoads>(a, n, 1, [&](int at, typename F::V v) {
     if (at % 2 == 0)
       pending = v;
     else
@@ -149,6 +150,15 @@ constexpr Kernel ahead_into_l1_of(const char* exec_unit) {
 template <class F>
 constexpr Kernel two_streams_of(const char* exec_unit) {
   return {.exec_unit = exec_unit, .least_size = kAheadFrom, .read = read<F, Plain, 2>};
+}
+
+/// Reads of sets that L1 does not hold and L2 does, in one stream and short steps.
+template <class F>
+constexpr Kernel one_stream_of(const char* exec_unit) {
+  return {.exec_unit = exec_unit,
+          .least_size = 96 << 10,
+          .most_size = kAheadIntoL1From,
+          .read = read<F, Plain, 1, 8>};
 }
 
 }  // namespace

@@ -124,10 +124,13 @@ TEST(StreamSet, IsReadWholeAsOftenAsAsked) {
 }
 
 TEST(StreamSet, IsOnlyForKernelsThatTakeItsSize) {
-  const Kernel kernel = {.exec_unit = "scalar", .least_size = 1 << 20, .write = record};
+  const Kernel kernel = {
+      .exec_unit = "scalar", .least_size = 1 << 20, .most_size = 2 << 20, .write = record};
   const KernelInfo info = info_of(&kernel);
   EXPECT_FALSE(operation_of(info).supports(info, writes((1 << 20) - 1)));
   EXPECT_TRUE(operation_of(info).supports(info, writes(1 << 20)));
+  EXPECT_TRUE(operation_of(info).supports(info, writes(2 << 20)));
+  EXPECT_FALSE(operation_of(info).supports(info, writes((2 << 20) + 1)));
 }
 
 void copy_nothing(float*, const float*, std::int64_t, std::int64_t) {}
