@@ -147,6 +147,11 @@ constexpr bool is_refused(std::string_view verdict) {
   return verdict == "above-roof" || verdict == "impossible";
 }
 
+/// Of its verdicts: a time whose samples, or their clock, do not let it stand by itself.
+constexpr bool is_doubtful(std::string_view verdict) {
+  return verdict == "not-quiet" || verdict == "samples-disagree" || verdict == "clock-moved";
+}
+
 /// Programs, such as a decode step, beside what the main memory's and the compute roofs allow: a
 /// row for the whole and one for each of its parts, which run one after another.
 inline constexpr Column kPredictionColumns[] = {

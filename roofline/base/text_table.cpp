@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "roofline/base/schema.hpp"
+
 namespace roofline {
 
 std::string with_prefix(double value, std::string_view unit) {
@@ -54,11 +56,22 @@ std::string rate_unit(const std::string& resource, const std::string& dtype) {
   return dtype.find('f') != std::string::npos || dtype.find('e') == 0 ? "FLOP/s" : "OP/s";
 }
 
-std::string stars_line(std::size_t rows) {
-  return rows == 0
-             ? std::string()
-             : fmt::format("* {}: fewer than three samples in quiet moments, all of them count\n",
-                           rows);
+std::string Stars::of(const std::string& verdict) {
+  if (!is_doubtful(verdict)) return {};
+  ++times_[verdict];
+  return "*";
+}
+
+std::string Stars::lines() const {
+  std::string out;
+  for (const auto& [verdict, times] : times_) {
+    const char* const meaning =
+        verdict == "not-quiet"     ? "fewer than three samples in quiet moments, all of them count"
+        : verdict == "clock-moved" ? "by 10 %, between samples or from the peak's"
+                                   : "they lie 15 % or more off their median";
+    out += fmt::format("* {} {}: {}\n", times, verdict, meaning);
+  }
+  return out;
 }
 
 std::string printable(std::string text) {

@@ -1,6 +1,7 @@
 // Text for terminals: aligned columns, quantities with their prefix, names on one line.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,9 +20,17 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size
 /// Unit of a ceiling's or a kernel's rate: integer operations are OP/s.
 std::string rate_unit(const std::string& resource, const std::string& dtype);
 
-/// What the star behind `rows` times of a table means: fewer than three samples were quiet. Empty
-/// without any.
-std::string stars_line(std::size_t rows);
+/// The stars behind times of a table: those of each verdict that is_doubtful(), counted.
+class Stars {
+ public:
+  /// A time's star, or none.
+  std::string of(const std::string& verdict);
+  /// A line for each verdict there was.
+  std::string lines() const;
+
+ private:
+  std::map<std::string, std::size_t> times_;
+};
 
 /// A user's name on one line of a terminal.
 std::string printable(std::string text);

@@ -33,16 +33,16 @@ std::vector<Entry> sorted(const Comparison& comparison, const char* kind, bool a
 std::string table(const std::vector<Entry>& entries, const char* head) {
   std::vector<std::vector<std::string>> rows = {
       {head, "", "A", "B", "B/A [95 %]", "own [95 %]", "p"}};
+  Stars stars;
+  const auto star = [&](bool few_quiet) { return few_quiet ? stars.of("not-quiet") : ""; };
   for (const Entry& e : entries) {
     const Difference& d = e.difference;
     rows.push_back({printable(e.name), d.real ? "REAL" : "",
-                    with_prefix(e.a, e.unit) + (e.few_quiet_a ? "*" : ""),
-                    with_prefix(e.b, e.unit) + (e.few_quiet_b ? "*" : ""), shown(d.ratio),
-                    shown(d.own), fmt::format("{:.2g}", d.p)});
+                    with_prefix(e.a, e.unit) + star(e.few_quiet_a),
+                    with_prefix(e.b, e.unit) + star(e.few_quiet_b), shown(d.ratio), shown(d.own),
+                    fmt::format("{:.2g}", d.p)});
   }
-  const auto starred = std::count_if(entries.begin(), entries.end(),
-                                     [](const Entry& e) { return e.few_quiet_a || e.few_quiet_b; });
-  return aligned(rows, 2) + stars_line(static_cast<std::size_t>(starred));
+  return aligned(rows, 2) + stars.lines();
 }
 
 std::string test_text(const Comparison& c) {

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "roofline/base/statistics.hpp"
@@ -56,13 +55,13 @@ class Peers {
     for (const Benchmark& row : rows) {
       if (row.library.empty()) continue;
       const double time = median(row.times_s);
-      const auto [found, fresh] = fastest_.try_emplace(work(row), time, &row);
+      const auto [found, fresh] = fastest_.try_emplace(row.work(), time, &row);
       if (!fresh && time < found->second.first) found->second = {time, &row};
     }
   }
   void set(Point& point) const {
     const Benchmark& row = *point.benchmark;
-    const auto found = fastest_.find(work(row));
+    const auto found = fastest_.find(row.work());
     if (!row.library.empty() || found == fastest_.end()) return;
     const Benchmark& library = *found->second.second;
     point.peer = library.library;
@@ -70,11 +69,7 @@ class Peers {
   }
 
  private:
-  using Work = std::tuple<std::string, std::string, std::string, std::string, std::string, int>;
-  static Work work(const Benchmark& row) {
-    return {row.device, row.kernel, row.dtype, row.shape, row.temperature, row.threads};
-  }
-  std::map<Work, std::pair<double, const Benchmark*>> fastest_;
+  std::map<Benchmark::Work, std::pair<double, const Benchmark*>> fastest_;
 };
 
 }  // namespace

@@ -113,7 +113,8 @@ std::string prediction_summary(const std::vector<Predicted>& rows) {
   std::vector<std::vector<std::string>> lines = {{"measured step", "time", "T_lower", "T_upper",
                                                   "parameters", "KV", "FLOPs", "error", "",
                                                   "largest overheads"}};
-  std::size_t steps = 0, kept = 0, disturbed = 0, without_roof = 0;
+  std::size_t steps = 0, kept = 0, without_roof = 0;
+  Stars stars;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Predicted& row = rows[i];
     if (!row.part.empty()) continue;
@@ -130,12 +131,10 @@ std::string prediction_summary(const std::vector<Predicted>& rows) {
                           with_prefix(parts[j]->overhead_s(), "s"));
     }
     ++steps;
-    const bool not_quiet = row.point->verdict == "not-quiet";
     kept += row.verdict == "explained" || row.verdict == "near";
     without_roof += row.verdict == "no-roof";
-    disturbed += not_quiet;
     lines.push_back({printable(row.point->benchmark->name),
-                     with_prefix(row.point->time_s, "s") + (not_quiet ? "*" : ""),
+                     with_prefix(row.point->time_s, "s") + stars.of(row.point->verdict),
                      with_prefix(row.t_lower_s, "s"), with_prefix(row.t_upper_s, "s"),
                      with_prefix(row.t_parameters_s, "s"), with_prefix(row.t_kv_s, "s"),
                      with_prefix(row.t_flops_s, "s"),
@@ -143,7 +142,7 @@ std::string prediction_summary(const std::vector<Predicted>& rows) {
                      row.verdict, rest});
   }
   if (steps == 0) return {};
-  return aligned(lines, 1) + stars_line(disturbed) +
+  return aligned(lines, 1) + stars.lines() +
          fmt::format("{} of {} steps between T_lower and T_upper, or within {:.0f} % of T_lower\n",
                      kept, steps, 100 * kNearPrediction) +
          (without_roof > 0

@@ -38,17 +38,15 @@ std::vector<Ceiling> in_order(std::vector<Ceiling> ceilings) {
 /// The point to show of each work, in the order of their first ones: none that is refused where
 /// there is another, of ours before libraries, the fastest.
 std::vector<const Point*> best_of_each_work(const std::vector<Point>& points) {
-  using Work = std::tuple<std::string, std::string, std::string, std::string, std::string, int>;
   std::vector<const Point*> out;
-  std::map<Work, std::size_t> places;
+  std::map<Benchmark::Work, std::size_t> places;
   const auto key = [](const Point& p) {
     return std::make_tuple(is_refused(p.verdict), !p.benchmark->library.empty(), p.time_s);
   };
   for (const Point& point : points) {
     const Benchmark& row = *point.benchmark;
     if (!row.part.empty()) continue;
-    const auto [found, fresh] = places.try_emplace(
-        {row.device, row.kernel, row.dtype, row.shape, row.temperature, row.threads}, out.size());
+    const auto [found, fresh] = places.try_emplace(row.work(), out.size());
     if (fresh)
       out.push_back(&point);
     else if (key(point) < key(*out[found->second]))
@@ -57,7 +55,7 @@ std::vector<const Point*> best_of_each_work(const std::vector<Point>& points) {
   return out;
 }
 
-std::vector<std::string> kernel_row(const Point& point) {
+std::vector<std::string> kernel_row(const Point& point, Stars& stars) {
   const Benchmark& row = *point.benchmark;
   std::string name = fmt::format("{}/{}", row.kernel, row.dtype);
   if (!row.shape.empty()) name += "/" + row.shape;
@@ -66,7 +64,7 @@ std::vector<std::string> kernel_row(const Point& point) {
   return {
       printable(name),
       row.variant.empty() ? "-" : printable(row.variant),
-      with_prefix(point.time_s, "s") + (point.verdict == "not-quiet" ? "*" : ""),
+      with_prefix(point.time_s, "s") + stars.of(point.verdict),
       with_prefix(point.achieved_flops_per_s, rate_unit("compute", row.dtype)),
       with_prefix(row.bytes / point.time_s, "B/s"),
       point.bound_by.empty() ? "-" : point.bound_by,
@@ -146,15 +144,12 @@ std::string ceilings_summary(const std::vector<Ceiling>& all) {
 std::string kernels_summary(const std::vector<Point>& points) {
   const std::vector<const Point*> best = best_of_each_work(points);
   if (best.empty()) return "No kernels.\n";
-  std::size_t disturbed = 0;
+  Stars stars;
   std::vector<std::vector<std::string>> rows = {{"kernel", "best variant", "time", "achieved",
                                                  "bandwidth", "bound by", "of roof", "overlap",
                                                  "vs best library"}};
-  for (const Point* point : best) {
-    disturbed += point->verdict == "not-quiet";
-    rows.push_back(kernel_row(*point));
-  }
-  return aligned(rows, 2) + stars_line(disturbed) + faults_of(points);
+  for (const Point* point : best) rows.push_back(kernel_row(*point, stars));
+  return aligned(rows, 2) + stars.lines() + faults_of(points);
 }
 
 std::string counters_summary(const std::vector<Point>& counted) {

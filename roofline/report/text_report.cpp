@@ -144,14 +144,12 @@ std::string best_kernels(const std::vector<Row>& rows, const std::string& device
   std::vector<std::vector<std::string>> table = {{"kernel", "largest shape", "best variant", "time",
                                                   "achieved", "bound by", "of roof",
                                                   "vs best library"}};
-  std::size_t disturbed = 0;
+  Stars stars;
   for (const auto& [work, row] : best) {
-    const bool not_quiet = row.verdict == "not-quiet";
-    disturbed += not_quiet;
     const std::string name = fmt::format("{} {} {}{}", row.kernel, row.dtype, row.temperature,
                                          other_threads(row, of_device));
     table.push_back({printable(name), printable(row.shape), printable(row.variant),
-                     with_prefix(row.time_s, "s") + (not_quiet ? "*" : ""),
+                     with_prefix(row.time_s, "s") + stars.of(row.verdict),
                      row.flops > 0 ? with_prefix(row.flops_per_s, rate_unit("compute", row.dtype))
                                    : with_prefix(row.bytes / row.time_s, "B/s"),
                      row.bound_by.empty() ? "-" : printable(row.bound_by),
@@ -160,7 +158,7 @@ std::string best_kernels(const std::vector<Row>& rows, const std::string& device
                          ? "-"
                          : fmt::format("{:.2f}x {}", row.peer_ratio, printable(row.peer))});
   }
-  return table.size() == 1 ? "No kernels.\n" : aligned(table, 3) + stars_line(disturbed);
+  return table.size() == 1 ? "No kernels.\n" : aligned(table, 3) + stars.lines();
 }
 
 /// Characters on two logarithmic axes.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,9 @@ struct Benchmark {
   double launches = 1;                      ///< of kernels, per call; below 1 where calls share one
   double gpu_sms = kUnknownNumber;          ///< that the program saw, by the file's context
 
+  /// What is the same for all that do the same work on the same threads.
+  using Work = std::tuple<std::string, std::string, std::string, std::string, std::string, int>;
+  Work work() const { return {device, kernel, dtype, shape, temperature, threads}; }
   /// The value of a key of the name; empty if it has none.
   std::string key(std::string_view name) const;
   /// Whether the quiet gate had anything to go by.

@@ -47,7 +47,7 @@ def _share(value):
 
 def _of_roof(row):
     """A row's share of its roof, and what puts its samples or their clock in doubt."""
-    doubts = [word for word in row["verdict"].split("+") if word in (*DOUBTS, "clock-moved")]
+    doubts = [word for word in row["verdict"].split("+") if word in DOUBTS]
     return ", ".join([_share(float(row["t_lower_s"]) / float(row["time_s"])), *doubts])
 
 

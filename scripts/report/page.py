@@ -145,6 +145,7 @@ def build(folders, roofline=None):
         "levels": select_rows.LEVELS,
         "libraries": select_rows.LIBRARIES,
         "refused": select_rows.REFUSED,
+        "doubts": select_rows.DOUBTS,
     }
     parts = {
         "title": html.escape(", ".join(titles)),

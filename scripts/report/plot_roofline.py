@@ -365,7 +365,7 @@ def _notes(results, panels):
     points_ = [point.row for panel in panels for point in panel.points]
     doubtful = sum(bool(set(row.verdict.split("+")) & set(DOUBTS)) for row in points_)
     if doubtful:
-        notes.append(f"{doubtful} of {len(points_)} points: too few quiet samples, or samples that disagree")
+        notes.append(f"{doubtful} of {len(points_)} points: too few quiet samples, samples that disagree, or a clock that moved")
     fewer = [name for panel in panels for name in panel.on_fewer]
     if fewer:
         more = ", …" if len(fewer) > 3 else ""

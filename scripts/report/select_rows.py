@@ -7,8 +7,8 @@ LEVELS = ("L1", "L2", "L3", "L4", "DRAM", "HBM")
 # What the variants that are libraries begin with; shown as hollow marks.
 LIBRARIES = ("openblas", "blis", "onednn", "mkl", "aocl", "cub", "cudnn", "cutlass", "torch")
 REFUSED = ("above-roof", "impossible")
-# What makes samples doubtful, as `check` has it.
-DOUBTS = ("not-quiet", "samples-disagree")
+# What makes samples or their clock doubtful, as tables on the terminal have it.
+DOUBTS = ("not-quiet", "samples-disagree", "clock-moved")
 
 
 def level_order(level):

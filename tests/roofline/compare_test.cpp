@@ -344,7 +344,9 @@ TEST(Compare, StarsWhatHadTooFewQuietSamples) {
   EXPECT_TRUE(result.entries[0].few_quiet_b);
   const std::string text = text_of(result);
   EXPECT_NE(text.find("1.00 GFLOP/s*"), std::string::npos) << text;
-  EXPECT_NE(text.find("* 1: fewer than three samples in quiet moments"), std::string::npos) << text;
+  EXPECT_NE(text.find("* 1 not-quiet: fewer than three samples in quiet moments"),
+            std::string::npos)
+      << text;
 }
 
 TEST(Compare, FailBelowAsksForARealDifference) {

@@ -1,4 +1,5 @@
 #include "roofline/report/summary.hpp"
+#include "roofline/base/text_table.hpp"
 #include "roofline/overlay/overlay.hpp"
 
 #include <fmt/format.h>
@@ -59,6 +60,18 @@ TEST(KernelsSummary, TellsWhichRoofIsMissingAndWhatWasGuessed) {
       << text;
   EXPECT_NE(text.find("1 above the main memory's roof do not tell their size"), std::string::npos)
       << text;
+}
+
+TEST(Stars, StandForWhatCastsDoubtOnATime) {
+  Stars stars;
+  for (const char* sure : {"ok", "at-roof", "above-roof", "no-roof"}) EXPECT_EQ(stars.of(sure), "");
+  EXPECT_EQ(stars.lines(), "");
+  for (const char* doubtful : {"not-quiet", "samples-disagree", "not-quiet", "clock-moved"})
+    EXPECT_EQ(stars.of(doubtful), "*");
+  EXPECT_EQ(stars.lines(),
+            "* 1 clock-moved: by 10 %, between samples or from the peak's\n"
+            "* 2 not-quiet: fewer than three samples in quiet moments, all of them count\n"
+            "* 1 samples-disagree: they lie 15 % or more off their median\n");
 }
 
 TEST(KernelsSummary, TellsOfAUnitWhosePeakStandsInForAnother) {

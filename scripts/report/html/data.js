@@ -3,8 +3,9 @@
 // Which rows stand for a device and which level for a benchmark: as in select_rows.py.
 
 const EMBEDDED = JSON.parse(document.getElementById("data").textContent);
-// Levels from the core outwards, what names of libraries begin with, verdicts that refuse a point.
-const {levels: LEVELS, libraries: LIBRARIES, refused: REFUSED} = EMBEDDED.words;
+// Levels from the core outwards, what names of libraries begin with, verdicts that refuse a point
+// and those that cast doubt on it.
+const {levels: LEVELS, libraries: LIBRARIES, refused: REFUSED, doubts: DOUBTS} = EMBEDDED.words;
 // What an observed clock is worth, as in roofline/ceilings/ceiling.hpp.
 const CLOCK_UNCERTAINTY = 0.03;
 

@@ -417,7 +417,7 @@ class Panel {
                    .map((c) => `${c.level || `${c.dtype} ${c.exec_unit}`} ${c.verdict}`));
     const beside = this.aboveTheirLine();
     const unsure =
-        this.shown.filter(({row}) => /not-quiet|samples-disagree/.test(row.verdict)).length;
+        this.shown.filter(({row}) => row.verdict.split("+").some((w) => DOUBTS.includes(w))).length;
     const where =
         panels.length > 1 ? `${shorten(this.run.label, 60)} ${shorten(this.device, 20)}: ` : "";
     return [
@@ -441,7 +441,8 @@ class Panel {
               quantity(Math.min(...beside), "B/s")} to ${quantity(Math.max(...beside), "B/s")}.`,
       unsure &&
           `${unsure} of ${
-              this.shown.length} points: too few quiet samples, or samples that disagree.`,
+              this.shown
+                  .length} points: too few quiet samples, samples that disagree, or a clock that moved.`,
       this.bandNote,
     ].filter(Boolean)
         .map((note) => plain(where + note));
