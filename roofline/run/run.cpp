@@ -29,6 +29,7 @@
 #include "roofline/report/report.hpp"
 #include "roofline/report/summary.hpp"
 #include "roofline/run/own_bench.hpp"
+#include "roofline/run/run_budget.hpp"
 #include "roofline/run/run_device.hpp"
 #include "roofline/run/run_measure.hpp"
 #include "roofline/run/run_plan.hpp"
@@ -109,7 +110,7 @@ std::string summary_of(const Analysis& analysis, const RunFolder& folder) {
                                  kernels_summary(analysis.points));
   for (const std::string& further :
        {counters_summary(analysis.counted), prediction_summary(predictions(analysis.points)),
-        samples_summary(analysis.data.benchmarks, further_rounds_s(folder.settings().full)),
+        samples_summary(analysis.data.benchmarks, effort_of(folder.settings().full).rounds_s),
         skips_summary(folder.skipped)}) {
     if (!further.empty()) text += fmt::format("\n{}", further);
   }

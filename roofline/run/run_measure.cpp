@@ -19,6 +19,7 @@
 #include "roofline/results/quiet.hpp"
 #include "roofline/run/link_turn.hpp"
 #include "roofline/run/progress.hpp"
+#include "roofline/run/run_budget.hpp"
 #include "roofline/run/run_cost.hpp"
 #include "roofline/run/run_plan.hpp"
 #include "roofline/run/run_results.hpp"
@@ -30,19 +31,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How much a suite measures. Processes that are compared take turns, sample by sample, in one
-/// round; where memory does not hold the data of all, rounds run them one after the other.
-struct Effort {
-  int rounds, repetitions;
-  double budget_s;  ///< 0: no bound, every sample gets longest_sample_s
-  double rounds_s;  ///< for further rounds in want of quiet samples that agree, set-up included
-  double again_s;   ///< for doubtful ceilings
-  double shortest_sample_s, longest_sample_s;
-};
-// Samples are short: phases in which a core is shared last tens of milliseconds, and a sample that
-// is longer than they are is never quiet.
-constexpr Effort kQuick = {3, 3, 24, 4, 4, 0.002, 0.01};
-constexpr Effort kFull = {3, 3, 0, 120, 120, 0.0065, 0.0065};
 constexpr int kFurtherRounds = 2;      // of a group, at most
 constexpr int kAttempts = 2;           // at a ceiling in doubt, beyond the first
 constexpr double kTablesEvery_s = 10;  // what a killed run has measured can be looked at
@@ -74,24 +62,14 @@ class Runner {
         device_(std::move(device)),
         machine_(context),
         room_(room),
-        effort_(folder.settings().full ? kFull : kQuick),
-        rounds_left_s_(effort_.rounds_s),
-        again_left_s_(effort_.again_s),
+        groups_(groups_left(folder, plan)),
+        budget_(folder.settings().full, groups_, room, cold_bytes(context)),
         signals_(signals),
         trace_(folder.path() / "trace.csv", gpus) {
-    for (const Group& group : plan.groups) {
-      if (!folder.done(group.name)) groups_.push_back(&group);
-    }
     finished_ = plan.groups.size() - groups_.size();
     total_ = plan.groups.size();
-    for (const Group* group : groups_) {
-      if (group->on_gpu()) continue;
-      benchmarks_left_ += group->benchmarks();
-      processes_left_ += processes(*group);
-    }
-    first_sample_s_ = sample_time(0);
     double expected = 0;
-    for (const Group* group : groups_) expected += expected_of(*group);
+    for (const Group* group : groups_) expected += budget_.expected(*group);
     progress_.emplace(expected);
   }
 
@@ -100,20 +78,14 @@ class Runner {
     if (!at_an_end()) folder_.write_state("running", total_);
     for (const Group* group : groups_) {
       const double begin = progress_->elapsed_s();
-      const bool on_gpu = group->on_gpu();
-      sample_s_ = on_gpu ? effort_.shortest_sample_s : sample_time(begin - gpu_s_);
-      expected_of_group_ = expected_of(*group);
+      sample_s_ = budget_.sample_s(*group, begin);
+      expected_of_group_ = budget_.expected(*group);
       if (!measure_group(*group)) {
         progress_->clear();
         return false;
       }
       expected_done_ += expected_of_group_;
-      if (on_gpu) {
-        gpu_s_ += progress_->elapsed_s() - begin;
-      } else {
-        benchmarks_left_ -= group->benchmarks();
-        processes_left_ -= processes(*group);
-      }
+      budget_.spend(*group, progress_->elapsed_s() - begin);
       ++finished_;
       if (progress_->elapsed_s() >= tables_due_s_) {
         write_tables(analyze_folder(folder_.path(), machine_), folder_.path(), machine_);
@@ -128,7 +100,7 @@ class Runner {
   /// was interrupted.
   bool measure_doubtful(const Plan& plan) {
     if (at_an_end()) return true;
-    for (int i = 0; i < kAttempts && again_left_s_ > 0; ++i) {
+    for (int i = 0; i < kAttempts && budget_.again_left_s > 0; ++i) {
       const Analysis so_far = analyze_folder(folder_.path(), machine_);
       Group group{"", false, units_of(plan, doubtful_probes(so_far))};
       if (group.units.empty()) break;
@@ -138,10 +110,9 @@ class Runner {
       }
       group.name = fmt::format("{}{}", kAgain, attempt_);
       const double begin = progress_->elapsed_s();
-      sample_s_ = std::clamp(sample_within(again_left_s_, group.benchmarks(), 0, samples()),
-                             effort_.shortest_sample_s, effort_.longest_sample_s);
+      sample_s_ = budget_.sample_again_s(group.benchmarks());
       if (!measure_group(group)) return false;
-      again_left_s_ -= progress_->elapsed_s() - begin;
+      budget_.again_left_s -= progress_->elapsed_s() - begin;
     }
     progress_->clear();
     return true;
@@ -150,30 +121,12 @@ class Runner {
  private:
   /// A finished run is analysed again, not measured again.
   bool at_an_end() const { return groups_.empty() && folder_.ended(); }
-  double samples() const { return effort_.rounds * effort_.repetitions; }
-  bool in_turns(const Group& group) const { return fit_together(group, room_); }
-  int rounds(const Group& group) const {
-    return group.units.size() == 1 || in_turns(group) ? 1 : effort_.rounds;
-  }
-  std::size_t processes(const Group& group) const { return group.units.size() * rounds(group); }
-
-  /// As it looks at the start, so that the parts add up to the whole.
-  double expected_of(const Group& group) const {
-    double sum = 0;
-    for (const Unit& unit : group.units) {
-      sum += expected_s(unit, {rounds(group), samples(), first_sample_s_, cold_bytes(machine_)});
-      if (folder_.settings().full) sum += counting_s(unit);
+  static std::vector<const Group*> groups_left(const RunFolder& folder, const Plan& plan) {
+    std::vector<const Group*> out;
+    for (const Group& group : plan.groups) {
+      if (!folder.done(group.name)) out.push_back(&group);
     }
-    return sum;
-  }
-
-  /// Spreads what is left of the budget over the CPU's benchmarks that are left, so that slow ones
-  /// early on do not make the whole late. What a sample on a GPU takes is hardly its own time.
-  double sample_time(double elapsed_s) const {
-    if (effort_.budget_s == 0 || benchmarks_left_ == 0) return effort_.longest_sample_s;
-    return std::clamp(
-        sample_within(effort_.budget_s - elapsed_s, benchmarks_left_, processes_left_, samples()),
-        effort_.shortest_sample_s, effort_.longest_sample_s);
+    return out;
   }
 
   /// False if interrupted: nothing of the group is kept but what the trace has seen of it.
@@ -190,8 +143,9 @@ class Runner {
       turn.emplace(fs::canonical(folder_.path()).parent_path().parent_path(), signals_);
     results_.emplace(group.name, attempt_);
     std::vector<Unit> units = group.units;
-    rounds_ = rounds(group);
-    repetitions_ = effort_.rounds * effort_.repetitions / rounds_;
+    const Effort& effort = budget_.effort();
+    rounds_ = budget_.rounds(group);
+    repetitions_ = effort.rounds * effort.repetitions / rounds_;
     if (rounds_ > 1 && !apart_told_) {
       progress_->note(
           fmt::format("one program after the other, not in turns: {}", why_apart(group, room_)));
@@ -203,13 +157,14 @@ class Runner {
     }
     const double row_s = (progress_->elapsed_s() - start) / (rounds_ * repetitions_) /
                          static_cast<double>(group.benchmarks());
-    repetitions_ = (effort_.rounds * effort_.repetitions + 1) / 2;
-    for (int i = 0; i < kFurtherRounds && rounds_left_s_ > 0; ++i) {
+    repetitions_ = (effort.rounds * effort.repetitions + 1) / 2;
+    for (int i = 0; i < kFurtherRounds && budget_.rounds_left_s > 0; ++i) {
       if (!keep_disturbed(units)) break;
-      if (row_s * repetitions_ * static_cast<double>(benchmarks_of(units)) > rounds_left_s_) break;
+      if (row_s * repetitions_ * static_cast<double>(benchmarks_of(units)) > budget_.rounds_left_s)
+        break;
       const double begin = progress_->elapsed_s();
       if (!measure_round(group, units, rounds_ + i)) return false;
-      rounds_left_s_ -= progress_->elapsed_s() - begin;
+      budget_.rounds_left_s -= progress_->elapsed_s() - begin;
     }
     for (const Unit& unit : group.units) {
       if (unit.gpu && folder_.settings().full && may_count_ && !count_work(unit)) return false;
@@ -410,18 +365,15 @@ class Runner {
   std::string device_;
   const CeilingContext& machine_;
   Room room_;
-  Effort effort_;
-  double rounds_left_s_, again_left_s_;
+  std::vector<const Group*> groups_;  ///< to be measured
+  Budget budget_;
   SignalGuard& signals_;
   Trace trace_;
   std::optional<Progress> progress_;
-  std::vector<const Group*> groups_;  ///< to be measured
   std::size_t finished_ = 0, total_ = 0;
-  std::size_t benchmarks_left_ = 0, processes_left_ = 0;  ///< on the CPU
-  double gpu_s_ = 0;                                      ///< spent on the GPU's groups
-  int rounds_ = 1, repetitions_ = 1;                      ///< of the group at work
-  bool apart_told_ = false;                               ///< why a group takes no turns
-  double first_sample_s_ = 0, sample_s_ = 0, expected_done_ = 0, expected_of_group_ = 0;
+  int rounds_ = 1, repetitions_ = 1;  ///< of the group at work
+  bool apart_told_ = false;           ///< why a group takes no turns
+  double sample_s_ = 0, expected_done_ = 0, expected_of_group_ = 0;
   double done_s_ = 0, next_s_ = 0;  ///< of the work as expected, around what runs now
   double tables_due_s_ = kTablesEvery_s;
   std::optional<RunResults> results_;  ///< of the group at work
@@ -441,8 +393,6 @@ std::vector<std::pair<std::string, std::string>> child_environment(const RunSett
   out.emplace_back("CUDA_VISIBLE_DEVICES", settings.gpu);
   return out;
 }
-
-double further_rounds_s(bool full) { return (full ? kFull : kQuick).rounds_s; }
 
 bool measure(RunFolder& folder, const Plan& plan, const RunOptions& options,
              const std::string& device, const machine::Machine& machine,

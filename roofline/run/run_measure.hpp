@@ -17,9 +17,6 @@ namespace roofline {
 /// Settings of the environment that all programs of a run are started with.
 std::vector<std::pair<std::string, std::string>> child_environment(const RunSettings& settings);
 
-/// Seconds that a run has for further rounds in want of quiet samples.
-double further_rounds_s(bool full);
-
 /// Measures the plan's groups that the folder lacks into it, and again, within bounds, the ceilings
 /// that the results cast doubt on. `context` is of `machine`; `gpus` may be null. False if it was
 /// interrupted.

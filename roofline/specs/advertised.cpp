@@ -1,6 +1,5 @@
 #include "roofline/specs/advertised.hpp"
 
-#include <cmath>
 #include <string>
 
 #include "roofline/base/json_text.hpp"
