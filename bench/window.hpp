@@ -26,8 +26,8 @@ struct Window {
   /// bytes/s that all cores together read of lines flushed to memory.
   double memory_bytes_per_s;
   /// Seconds that a line takes to another core and back, mean over pairs of neighbours. Virtual
-  /// CPUs that their host puts on two last caches take six times as long as on one (Zen 4). At
-  /// least a millisecond's share where it took forever; NaN of one core.
+  /// CPUs that their host puts on two last caches take six times as long as on one (Zen 4). Where
+  /// the other side does not come within a millisecond, up to then; NaN of one core.
   double handover_s;
 };
 

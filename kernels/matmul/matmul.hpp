@@ -90,7 +90,8 @@ struct Kernel {
   Routine<std::int8_t, std::int8_t, std::int32_t> s8_s32 = {};
   Routine<std::uint8_t, std::int8_t, std::int32_t> u8_s8 = {};
   Routine<bf16, std::int8_t, float> bf16_s8 = {};
-  /// dtype of the compute roof: "f32" where bf16 is widened, "bf16" with bf16 instructions.
+  /// dtype of the compute roof: "f32" where bf16 is widened, "bf16" with bf16 instructions,
+  /// "bf16xs8" where both bytes of bf16 go in as int8.
   const char* bf16_roof = "f32";
   const char* bf16_s8_roof = "f32";
   /// bf16xs8: how far activations are rounded, as a share of the largest of their row; 0: not at
