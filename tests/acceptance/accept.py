@@ -12,7 +12,7 @@
 
   accept.py likwid --bin build/bin --out OUT
       This machine's ceilings by bench_ceilings and by likwid-bench, in turns, on the same sizes: the
-      median ratio of the pairs for every peak, level and access that likwid-bench has.
+      median ratio of the pairs for every peak, level and access that likwid-bench has, or --filter.
 
   accept.py live-faults --bin build/bin --out OUT
       Two faults of this machine's own making: a run that may use one core, and one beside as many
@@ -251,7 +251,14 @@ def likwid(options):
                     "--benchmark_min_time=0.001")["context"]
     caches = [int(context[f"l{level}_bytes"]) for level in "1d 2 3".split()]
     entries = json.loads(run([program, "--list", "--suite=full", "--device=cpu"]))
-    tests = likwid_tests(entries, caches)
+    try:
+        wanted = re.compile(options.filter or "")
+    except re.error as error:
+        give_up(f"--filter: '{options.filter}' is no regular expression: {error}")
+    tests = {title: test for title, test in likwid_tests(entries, caches).items()
+             if wanted.search(title)}
+    if not tests:
+        give_up(f"--filter: no test's title has '{options.filter}'")
     offered = {line.split(" - ")[0] for line in run(["likwid-bench", "-a"]).splitlines()}
     ratios, simd = {}, "avx512" if "/avx512/" in str(tests) else "avx"
     pairs = options.out / "likwid.csv"
@@ -334,8 +341,8 @@ def main():
         command = commands.add_parser(name)
         command.add_argument("--bin", type=Path, required=True, help="folder of roofline and bench_*")
         command.add_argument("--out", type=Path, required=True, help="where the runs go")
-        if name != "likwid":
-            command.add_argument("--filter", help="only these benchmarks, as of roofline run")
+        command.add_argument("--filter", help="only tests whose title has it, as in 'L2 read T=1'"
+                             if name == "likwid" else "only these benchmarks, as of roofline run")
         if runs > 0:
             command.add_argument("--runs", type=int, default=runs, help=f"runs, a side ({runs})")
         if name == "live-faults":
