@@ -8,6 +8,7 @@ namespace kernels::matmul {
 
 constexpr int kPart = 64;   ///< columns that leave the tensor cores at a time
 constexpr int kSlices = 4;  ///< wgmmas of a part, 32 bytes of K each
+constexpr int kHalf = kSlices / 2;
 static_assert(kPart == kPanel && kTileN == 4 * kPart);
 static_assert(kPromoted<E4m3>, "sums leave after each step, as in v13");
 
@@ -16,7 +17,7 @@ using PartAt = std::integral_constant<int, kAt>;
 
 /// A thread's registers for a step, besides its sums.
 struct Quarters {
-  std::uint32_t x[2][kSlices / 2][4];     ///< in halves, each filled anew while the other is read
+  std::uint32_t x[2][kHalf][4];           ///< in halves, each filled anew while the other is read
   float even[kPart / 2], odd[kPart / 2];  ///< products of parts 0 and 2, 1 and 3
 };
 
@@ -36,13 +37,12 @@ __device__ __forceinline__ std::uint32_t slice_row(int group) {
 /// Enqueues a part's products of slices kFirst to kEnd - 1, as one group of wgmma.
 template <int kFirst, int kEnd>
 __device__ __forceinline__ void multiply_slices(float (&products)[kPart / 2],
-                                                const std::uint32_t (&x)[2][kSlices / 2][4],
+                                                const std::uint32_t (&x)[2][kHalf][4],
                                                 std::uint64_t y) {
   ptx::wgmma_fence();
 #pragma unroll
   for (int i = kFirst; i < kEnd; ++i)
-    ptx::wgmma_e4m3_a_registers(products, x[i / (kSlices / 2)][i % (kSlices / 2)], y + 2 * i,
-                                i > 0);
+    ptx::wgmma_e4m3_a_registers(products, x[i / kHalf][i % kHalf], y + 2 * i, i > 0);
   ptx::wgmma_commit();
 }
 
@@ -63,14 +63,7 @@ __device__ __forceinline__ void add_part(float (&d)[kTileN / 2], float (&product
 
 /// Before the first step: no sums, and no products of a step before.
 __device__ __forceinline__ void clear_quarters(float (&d)[kTileN / 2], Quarters& q) {
-#pragma unroll
-  for (auto& half : q.x)
-#pragma unroll
-    for (auto& slice : half)
-#pragma unroll
-      for (std::uint32_t& word : slice) word = 0;
-#pragma unroll
-  for (int r = 0; r < kPart / 2; ++r) q.odd[r] = 0;
+  q = {};
 #pragma unroll
   for (int r = 0; r < kTileN / 2; ++r) d[r] = 0;
 }
@@ -86,7 +79,7 @@ __device__ __forceinline__ void multiply_quarters(float (&d)[kTileN / 2], Quarte
                                                   const RingPosition<kStages>& at,
                                                   std::uint32_t row, const Release& release,
                                                   const MakeRoom& make_room) {
-  constexpr int kHalf = kSlices / 2, kNextPart = kPanelBytes >> 4;
+  constexpr int kNextPart = kPanelBytes >> 4;
   const auto& stage = shared.stages[at.stage];
   const auto y = ptx::descriptor_k_major_128(ptx::shared_address(stage.y));
   const auto load = [&](int slice) {
