@@ -56,6 +56,10 @@ std::string rate_unit(const std::string& resource, const std::string& dtype) {
   return dtype.find('f') != std::string::npos || dtype.find('e') == 0 ? "FLOP/s" : "OP/s";
 }
 
+std::string beside_library(double ratio, const std::string& library) {
+  return std::isnan(ratio) ? "-" : fmt::format("{:.2f}x {}", ratio, printable(library));
+}
+
 std::string Stars::of(const std::string& verdict) {
   if (!is_doubtful(verdict)) return {};
   ++times_[verdict];

@@ -20,6 +20,9 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size
 /// Unit of a ceiling's or a kernel's rate: integer operations are OP/s.
 std::string rate_unit(const std::string& resource, const std::string& dtype);
 
+/// "1.20x MKL": how many times as long the library takes; "-" for an unknown.
+std::string beside_library(double ratio, const std::string& library);
+
 /// The stars behind times of a table: those of each verdict that is_doubtful(), counted.
 class Stars {
  public:

@@ -16,7 +16,7 @@ namespace roofline {
 namespace {
 
 /// One row, checked field by field. Throws BadInput naming file, line and column.
-struct RowReader {
+struct CeilingReader {
   const CsvTable& table;
   std::size_t row;
 
@@ -154,7 +154,7 @@ std::vector<Ceiling> read_ceilings(const std::filesystem::path& path) {
   std::map<std::string, std::string> machines;  // by device
   std::map<std::vector<std::string>, std::string> seen;
   for (std::size_t i = 0; i < table.rows(); ++i) {
-    Ceiling row = RowReader{table, i}.ceiling();
+    Ceiling row = CeilingReader{table, i}.ceiling();
     const auto [first, fresh] = machines.try_emplace(row.device, row.machine);
     if (!fresh && first->second != row.machine) {
       throw BadInput(

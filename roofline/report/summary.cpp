@@ -61,16 +61,15 @@ std::vector<std::string> kernel_row(const Point& point, Stars& stars) {
   if (!row.shape.empty()) name += "/" + row.shape;
   if (!row.temperature.empty()) name += "/" + row.temperature;
   name += row.device == "gpu" ? "/gpu" : fmt::format("/{}T", row.threads);
-  return {
-      printable(name),
-      row.variant.empty() ? "-" : printable(row.variant),
-      with_prefix(point.time_s, "s") + stars.of(point.verdict),
-      with_prefix(point.achieved_flops_per_s, rate_unit("compute", row.dtype)),
-      with_prefix(row.bytes / point.time_s, "B/s"),
-      point.bound_by.empty() ? "-" : point.bound_by,
-      is_refused(point.verdict) ? point.verdict : percent(point.t_lower_s / point.time_s),
-      overlap_words(point),
-      std::isnan(point.peer_ratio) ? "-" : fmt::format("{:.2f}x {}", point.peer_ratio, point.peer)};
+  return {printable(name),
+          row.variant.empty() ? "-" : printable(row.variant),
+          with_prefix(point.time_s, "s") + stars.of(point.verdict),
+          with_prefix(point.achieved_flops_per_s, rate_unit("compute", row.dtype)),
+          with_prefix(row.bytes / point.time_s, "B/s"),
+          point.bound_by.empty() ? "-" : point.bound_by,
+          is_refused(point.verdict) ? point.verdict : percent(point.t_lower_s / point.time_s),
+          overlap_words(point),
+          beside_library(point.peer_ratio, point.peer)};
 }
 
 /// Lines on what is refused, has no roof, or has another one than its own.

@@ -154,9 +154,7 @@ std::string best_kernels(const std::vector<Row>& rows, const std::string& device
                                    : with_prefix(row.bytes / row.time_s, "B/s"),
                      row.bound_by.empty() ? "-" : printable(row.bound_by),
                      percent(row.t_lower_s / row.time_s),
-                     std::isnan(row.peer_ratio)
-                         ? "-"
-                         : fmt::format("{:.2f}x {}", row.peer_ratio, printable(row.peer))});
+                     beside_library(row.peer_ratio, row.peer)});
   }
   return table.size() == 1 ? "No kernels.\n" : aligned(table, 3) + stars.lines();
 }

@@ -39,7 +39,8 @@ int Budget::rounds(const Group& group) const {
 double Budget::expected(const Group& group) const {
   double sum = 0;
   for (const Unit& unit : group.units) {
-    sum += expected_s(unit, {rounds(group), effort_.samples(), first_sample_s_, cold_bytes_});
+    sum += expected_s(unit, {rounds(group), static_cast<double>(effort_.samples()), first_sample_s_,
+                             cold_bytes_});
     if (full_) sum += counting_s(unit);
   }
   return sum;

@@ -17,7 +17,7 @@ struct Effort {
   double rounds_s;  ///< for further rounds in want of quiet samples that agree, set-up included
   double again_s;   ///< for doubtful ceilings
   double shortest_sample_s, longest_sample_s;
-  double samples() const { return rounds * repetitions; }
+  int samples() const { return rounds * repetitions; }
 };
 Effort effort_of(bool full);
 

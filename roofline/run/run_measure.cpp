@@ -145,7 +145,7 @@ class Runner {
     std::vector<Unit> units = group.units;
     const Effort& effort = budget_.effort();
     rounds_ = budget_.rounds(group);
-    repetitions_ = effort.rounds * effort.repetitions / rounds_;
+    repetitions_ = effort.samples() / rounds_;
     if (rounds_ > 1 && !apart_told_) {
       progress_->note(
           fmt::format("one program after the other, not in turns: {}", why_apart(group, room_)));
@@ -157,7 +157,7 @@ class Runner {
     }
     const double row_s = (progress_->elapsed_s() - start) / (rounds_ * repetitions_) /
                          static_cast<double>(group.benchmarks());
-    repetitions_ = (effort.rounds * effort.repetitions + 1) / 2;
+    repetitions_ = (effort.samples() + 1) / 2;
     for (int i = 0; i < kFurtherRounds && budget_.rounds_left_s > 0; ++i) {
       if (!keep_disturbed(units)) break;
       if (row_s * repetitions_ * static_cast<double>(benchmarks_of(units)) > budget_.rounds_left_s)

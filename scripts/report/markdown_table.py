@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import geometric_mean
 
 import load
-from select_rows import DOUBTS, LIBRARIES, level_order, roof_order
+from select_rows import DOUBTS, LIBRARIES, REFUSED, level_order, roof_order
 
 try:
     import style
@@ -102,7 +102,7 @@ def _bounded(rows):
         row
         for row in rows
         if row["roof"] and row["level"] == _bounding(row)
-        and row["verdict"] not in ("above-roof", "impossible")
+        and row["verdict"] not in REFUSED
         and row["scope"] == "operation" and not row["parent"] and row["bytes_source"] != "counter"
         and not row["variant"].startswith(LIBRARIES)
     ]  # fmt: skip
