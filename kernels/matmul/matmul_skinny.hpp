@@ -19,7 +19,6 @@
 
 #include "kernels/matmul/matmul_skinny_layout.hpp"
 #include "kernels/shares.hpp"
-#include "kernels/simd/ahead.hpp"
 
 namespace kernels::matmul {
 namespace {
@@ -149,26 +148,15 @@ struct Skinny {
     }
   }
 
-  /// Adds `Groups` groups of one strip of nr columns to the sums of all rows. Asks for as many from
-  /// `ahead` on (kPaced), or for as many lines (kInOrder).
+  /// Adds `Groups` groups of one strip of nr columns to the sums of all rows, and asks for as many
+  /// lines (kInOrder).
   template <int Groups, Asking kAsking>
   [[gnu::always_inline]] static inline void strip(const Layout& l, const Xp* x, const Y* y,
-                                                  std::int64_t ldy, const Y* ahead, Lines& lines,
-                                                  bool add, Kept* sums) {
+                                                  std::int64_t ldy, Lines& lines, bool add,
+                                                  Kept* sums) {
     typename E::W w[Groups][E::kVectors];
 #pragma GCC unroll 8
-    for (int d = 0; d < Groups; ++d) {
-      if constexpr (kAsking == Asking::kPaced) {
-#pragma GCC unroll 4
-        for (std::int64_t j = 0; j < kNr; j += kLine / std::int64_t{sizeof(Y)})
-          ask_for<4>(ahead + d * ldy + j);
-      }
-      E::load_rows(y + d * E::kGroup * ldy, ldy, w[d]);
-      if constexpr (kAsking == Asking::kPaced) {
-#pragma GCC unroll 4
-        for (auto& v : w[d]) opaque(v);  // or GCC loads all behind the requests
-      }
-    }
+    for (int d = 0; d < Groups; ++d) E::load_rows(y + d * E::kGroup * ldy, ldy, w[d]);
     constexpr std::int64_t kStripLines = kRows * kNr * std::int64_t{sizeof(Y)} / kLine;
     std::int64_t asks = kAsking == Asking::kInOrder ? kStripLines : 0;
     const std::int64_t asks_a_row = kAsking == Asking::kInOrder ? blocks_of(asks, l.rows) : 0;
@@ -233,7 +221,7 @@ struct Skinny {
             for (std::int64_t at = 0; at < kNr; at += kLineEntries)
               __builtin_prefetch(y + g * l.s.n + j + kAhead + at, 0, kLevel);
         }
-        strip<Groups, Asking::kNone>(l, x, y + j, l.s.n, nullptr, none, add, sums + j * l.rows);
+        strip<Groups, Asking::kNone>(l, x, y + j, l.s.n, none, add, sums + j * l.rows);
       }
       y += kSteps * l.s.n;
     }
@@ -286,25 +274,21 @@ struct Skinny {
         for (; j < whole; j += kNr) {
           Kept* const to = sums + j * l.rows;
           if constexpr (kAsking == Asking::kInOrder) {
-            strip<kDepth, kAsking>(l, xk, yk + j, l.s.n, nullptr, lines, add, to);
+            strip<kDepth, kAsking>(l, xk, yk + j, l.s.n, lines, add, to);
             continue;
           }
+          const auto further = [&](std::int64_t at) {
+            return yk + at + (at < whole ? 0 : kRows * l.s.n - whole);
+          };
           const bool in_visit = j + l.ahead < whole;
-          const bool asks = j * std::int64_t{sizeof(Y)} % kLine == 0 && (in_visit || more_visits);
-          const Y* const ahead = yk + j + l.ahead + (in_visit ? 0 : kRows * l.s.n - whole);
-          if (asks && kAsking == Asking::kPaced) {
-            strip<kDepth, kAsking>(l, xk, yk + j, l.s.n, ahead, lines, add, to);
-            continue;
+          if (j * std::int64_t{sizeof(Y)} % kLine == 0 && (in_visit || more_visits)) {
+            if (l.into_l2)
+              prefetch<2>(further(j + l.ahead), l.s.n);
+            else
+              prefetch<3>(further(j + l.ahead), l.s.n);
+            if constexpr (kAsking == Asking::kTwice) prefetch<3>(further(j + l.again), l.s.n);
           }
-          if (asks && l.reading == Reading::into_l2)
-            prefetch<2>(ahead, l.s.n);
-          else if (asks)
-            prefetch<3>(ahead, l.s.n);
-          if constexpr (kAsking == Asking::kTwice) {
-            const std::int64_t at = j + l.ahead / 4;
-            if (asks) prefetch<3>(yk + at + (at < whole ? 0 : kRows * l.s.n - whole), l.s.n);
-          }
-          strip<kDepth, Asking::kNone>(l, xk, yk + j, l.s.n, nullptr, lines, add, to);
+          strip<kDepth, Asking::kNone>(l, xk, yk + j, l.s.n, lines, add, to);
         }
       // Rows or columns that are missing: a copy padded with zeros.
       for (; j < width; j += kNr) {
@@ -312,7 +296,7 @@ struct Skinny {
         for (std::int64_t i = 0; i < kRows && k + i < l.s.k; ++i)
           for (std::int64_t c = 0; c < kNr && j + c < width; ++c)
             edge[i * kNr + c] = yk[i * l.s.n + j + c];
-        strip<kDepth, Asking::kNone>(l, xk, edge, kNr, nullptr, lines, add, sums + j * l.rows);
+        strip<kDepth, Asking::kNone>(l, xk, edge, kNr, lines, add, sums + j * l.rows);
       }
     }
   }
@@ -392,8 +376,6 @@ struct Skinny {
           task<Asking::kInOrder>(l, xp, y, column, p * l.part, end, more, sums);
         else if (l.asking == Asking::kTwice)
           task<Asking::kTwice>(l, xp, y, column, p * l.part, end, more, sums);
-        else if (l.asking == Asking::kPaced)
-          task<Asking::kPaced>(l, xp, y, column, p * l.part, end, more, sums);
         else
           task<Asking::kAhead>(l, xp, y, column, p * l.part, end, more, sums);
       };

@@ -60,8 +60,7 @@ struct SkinnyLayout {
   enum class Asking {
     kNone,
     kAhead,      ///< a strip's at once, some columns before their turn
-    kTwice,      ///< so, and once more a quarter as far
-    kPaced,      ///< so, but each with a pause behind, as a strip's lines are loaded
+    kTwice,      ///< so, and once more nearer by
     kInOrder,    ///< a visit before, in the order of memory, spread over the rows of sums
     kRowByRow,   ///< few of a visit's groups after the others, see kRowAhead and kOneSet
     kRowsByRow,  ///< so, but more of them
@@ -78,8 +77,9 @@ struct SkinnyLayout {
   /// visit of floats as many as a core's L2 can wait for (a Xeon with AMX gains 18 % in int8 at
   /// M = 1); an L1 of 32 KB does not keep so many. NOTES.md, "How far ahead a visit asks".
   Reading reading;
-  std::int64_t ahead;
   Asking asking;
+  std::int64_t ahead, again;  ///< columns before; once more, of kTwice
+  bool into_l2;               ///< what is asked for first, and the second time into L1
 
   static SkinnyLayout of(const Plan& plan) {
     const Shape& s = plan.shape;
@@ -107,10 +107,17 @@ struct SkinnyLayout {
     l.x_bytes = round_up(round_up(s.k, kRows) * l.rows * std::int64_t{sizeof(Xp)}, 4096);
     l.sums = round_up(l.rows * l.segment * l.segments, 4096 / std::int64_t{sizeof(Kept)});
     l.reading = reading_of(plan.caches);
-    const bool wide = l.reading == Reading::in_order && sizeof(Y) >= 4;
-    l.ahead = (l.reading == Reading::into_l2 ? 2048 : wide ? 1024 : 512) / std::int64_t{sizeof(Y)};
     const bool long_row = sizeof(Y) == 1 ? s.n > kShortRow : l.segment * z_bytes > plan.caches.l1d;
     l.asking = l.way(long_row);
+    const bool wide = l.reading == Reading::in_order && sizeof(Y) >= 4,
+               by_l2 = l.reading == Reading::streams && l.asking == Asking::kTwice;
+    const std::int64_t bytes = l.reading == Reading::into_l2 ? 2048
+                               : by_l2                       ? 1536
+                               : wide                        ? 1024
+                                                             : 512;
+    l.ahead = bytes / std::int64_t{sizeof(Y)};
+    l.again = by_l2 ? l.ahead * 2 / 3 : l.ahead / 4;
+    l.into_l2 = by_l2 || l.reading == Reading::into_l2;
     return l;
   }
 
@@ -131,10 +138,10 @@ struct SkinnyLayout {
   }
 
  private:
-  /// With pauses where little is to be done with a line: fp32 has 55 to 61 GB/s so where a strip's
-  /// dozen at once leave 41 to 51 in some runs (Xeon with AMX). Bytes of many rows in order: those
-  /// of a visit, some KB apart, share a set of L1. Twice where requests that find no room are
-  /// dropped. NOTES.md, "Ways of asking".
+  /// Bytes of many rows in order: those of a visit, some KB apart, share a set of L1. Twice where
+  /// requests that find no room are dropped, and, of few rows, where those into L1 wait for few
+  /// lines at a time and those into L2 for more (Emerald Rapids, one row of fp32 and fp64: 1.05
+  /// times as fast). NOTES.md, "Ways of asking" and "Into L2, then into L1".
   Asking way(bool long_row) const {
     const bool one_set = s.n % kOneSet == 0 && sizeof(Y) == 1 && reading == Reading::into_l2;
     if (kInFours && reading == Reading::in_order && rows == 1) return Asking::kInFours;
@@ -144,7 +151,7 @@ struct SkinnyLayout {
     constexpr bool kWhole = sizeof(typename E::V) == 64;
     if (reading == Reading::streams) {
       if (sizeof(Y) == 1 && kWhole && rows >= 16) return Asking::kInOrder;
-      return sizeof(Y) >= 4 && s.m <= 2 ? Asking::kPaced : Asking::kAhead;
+      return rows <= (sizeof(Y) >= 4 ? 4 : 2) ? Asking::kTwice : Asking::kAhead;
     }
     const std::int64_t enough = sizeof(Y) == 1 ? 2 : 4 * std::int64_t{sizeof(Y)};
     return kWhole && rows >= enough ? Asking::kInOrder : Asking::kAhead;

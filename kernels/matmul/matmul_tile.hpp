@@ -14,11 +14,13 @@ constexpr std::int64_t kLine = 64;
 
 /// Memory that is needed next, asked for while a tile is computed: for each kChunk steps so many
 /// rows, `apart` bytes from one to the next, of so many lines each; for the next steps `further`
-/// bytes on. Of several panels side by side, those of each.
+/// bytes on. Of several panels side by side, those of each. What comes into L2 may be asked for
+/// once more, into L1, when it is nearer: NOTES.md, "Into L2, then into L1".
 struct Ahead {
   const std::byte* at = nullptr;
   std::int64_t rows = 0, apart = kLine, lines = 1, further = rows * apart;
-  bool into_l1 = false;  ///< or into L2
+  bool into_l1 = false;    ///< or into L2
+  std::int64_t again = 0;  ///< so many bytes before, into L1; 0: not
 
   void ask_for(std::int64_t row, std::int64_t panel_bytes) const {
     for (std::int64_t line = 0; line < lines; ++line) {
@@ -28,6 +30,7 @@ struct Ahead {
         asm volatile("");  // or GCC drops both
       } else {
         __builtin_prefetch(to, 0, 2);
+        if (again > 0) __builtin_prefetch(to - again, 0, 3);
       }
     }
   }
