@@ -40,14 +40,18 @@ class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4>
   using Base::Base;
 
   /// Requests for the lines of fours: the block after this one's, and once more those of half a
-  /// block on, in time for what Zen 5 had no room for and dropped (one core, cold, groups of 4:
-  /// 1.15 times as fast): NOTES.md, "Lines prefetched twice".
+  /// block on, in time for what Zen 5 had no room for and dropped, and out of L2 on Intel, whose L1
+  /// waits for fewer lines than its L2 (one core, cold, groups of 4: 1.15 and 1.06 to 1.14 times as
+  /// fast): NOTES.md, "Lines prefetched twice".
   struct Asks {
     const T *once, *again;
+    static constexpr bool kFirstIntoL2 = kAsk == Ask::into_l2 || kAsk == Ask::by_l2,
+                          kTwice = kAsk == Ask::by_l2 || kAsk == Ask::in_order;
     /// In assembly, which GCC leaves in place: others it puts before all of a tile's loads (groups
     /// of 4 and 8 0.96).
+    template <bool kIntoL2>
     static void ask_for_line(const T* line) {
-      if constexpr (kAsk == Ask::into_l2)
+      if constexpr (kIntoL2)
         asm volatile("prefetcht1 %0" ::"m"(*line));
       else
         asm volatile("prefetcht0 %0" ::"m"(*line));
@@ -55,8 +59,8 @@ class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4>
     /// Lines `from` to `to` of the four.
     void ask(int from, int to) const {
       for (int line = from; line < to; ++line) {
-        ask_for_line(once + line * kLine<T>);
-        if constexpr (kAsk == Ask::in_order) ask_for_line(again + line * kLine<T>);
+        ask_for_line<kFirstIntoL2>(once + line * kLine<T>);
+        if constexpr (kTwice) ask_for_line<false>(again + line * kLine<T>);
       }
     }
   };

@@ -168,8 +168,7 @@ void attend_split(const Args<T>& a) {
       using Asking = Heads<F, T, G, H, Ask::into_l2>;
       constexpr bool kLeaves = leaves_to_hardware<F, T, G, Asking>();
       constexpr Ask kContiguous = kLeaves ? Ask::nothing : Ask::into_l2;
-      constexpr bool kFloatFours = !Asking::kByRow && std::is_same_v<T, float>;
-      constexpr Ask kInStreams = kFloatFours ? Ask::into_l2 : Ask::into_l1;
+      constexpr Ask kInStreams = Asking::kByRow ? Ask::into_l1 : Ask::by_l2;
       if (a.reading == Reading::in_order)
         attend_piece<InOrder>(a, item, chunk, chunks);
       else if (a.reading == Reading::streams)

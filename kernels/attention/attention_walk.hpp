@@ -14,10 +14,10 @@ constexpr int lesser(int a, int b) { return a < b ? a : b; }
 constexpr int greater(int a, int b) { return a > b ? a : b; }
 
 /// Where the next block of the cache is asked for while this one is worked on: into L2 as an L1 of
-/// eight ways drops part of it (four cores of Zen 4, cold: 1.4 to 1.9 times as fast), as
-/// avx512_fours does on Intel, in order for Zen 5. NOTES.md, "Into L1 or into L2", "Streams" and
-/// "In the order of memory".
-enum class Ask { nothing, into_l1, into_l2, in_order };
+/// eight ways drops part of it (four cores of Zen 4, cold: 1.4 to 1.9 times as fast), in order for
+/// Zen 5, by L2 (and into L1 when it is half a block nearer) where tokens are taken four by four on
+/// Intel. NOTES.md, "Into L1 or into L2", "Streams" and "In the order of memory".
+enum class Ask { nothing, into_l1, into_l2, by_l2, in_order };
 
 /// Elements of a line of cache.
 template <class T>
