@@ -46,9 +46,8 @@ struct PackedLayout {
   /// Z. NOTES.md, "Rows that stream past weights".
   bool streams = false;
   /// One panel of rows on weights packed before: bytes in each of its panels after which lines are
-  /// asked for, and whether into L1; 0 where a core's window reaches far enough without. 1 KB
-  /// into L1 over 2 KB into L2, M = 1, Emerald Rapids: 1.05 times as fast. NOTES.md, "How far ahead
-  /// in a panel".
+  /// asked for, and whether into L1; 0 where a core's window reaches far enough without. NOTES.md,
+  /// "How far ahead in a panel".
   std::int64_t far = 0;
   bool into_l1 = false;
   /// Bytes after which what came into L2 is asked for once more, into L1; 0: not. M = 8, Emerald
@@ -125,10 +124,10 @@ struct PackedLayout {
     const std::int64_t rows = s.m * kParts, into_l2 = rows <= 2 ? 1024 : rows <= 4 ? 4096 : 6144;
     constexpr std::int64_t kProducts = E::kVectors * kParts,
                            kLines = kNr * E::kGroup * std::int64_t{sizeof(Yp)} / kLine;
-    l.far = s.m == 1 ? by_reading(1024, 1024, kProducts <= kLines ? 0 : 8192)
+    l.far = s.m == 1 ? by_reading(2048, 1024, kProducts <= kLines ? 0 : 8192)
                      : by_reading(6144, into_l2, rows < 8 ? 8192 : 10240);
-    l.into_l1 = by_reading(s.m == 1, rows == 3 || rows == 4, true);
-    l.near = by_reading(s.m == 1 ? 0 : 2048, 0, 0);
+    l.into_l1 = by_reading(false, rows == 3 || rows == 4, true);
+    l.near = by_reading(s.m == 1 ? 1024 : 2048, 0, 0);
     // Rows stream through weights that were packed before.
     l.streams =
         prepacked && l.y_far && (l.panels == 1 || l.panels * x_bytes * l.k_blocks <= l2 * 3 / 4);
