@@ -41,7 +41,8 @@ struct Caches {
 
 /// How kernels go through what comes from memory: what a core's hardware does not find by itself.
 enum class Reading {
-  streams,  ///< several streams side by side, mostly asked for into L1 (Intel)
+  streams,  ///< several streams side by side, asked for into L1, or into L2 and then into L1
+            ///< (Intel)
   into_l2,  ///< mostly asked for into L2: an L1 of eight ways, 32 KB, drops what it was asked for
             ///< (Zen 4)
   in_order  ///< in the order of memory, which the hardware follows farther than requests reach:
