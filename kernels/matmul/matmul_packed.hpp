@@ -90,7 +90,7 @@ struct Packed {
       const Ahead ahead{.at = reinterpret_cast<const std::byte*>(y) + l.far,
                         .rows = E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine,
                         .into_l1 = l.into_l1,
-                        .again = l.near > 0 ? l.far - l.near : 0};
+                        .back = l.again > 0 ? l.far - l.again : 0};
       tile_of(blocks_of(l.depth(block), E::kGroup), x + block * l.x_panel, y, l.column(),
               z + column, l.s.n, width, block > 0, scales != nullptr ? scales + column : nullptr,
               ahead, {}, {});

@@ -52,7 +52,7 @@ struct PackedLayout {
   bool into_l1 = false;
   /// Bytes after which what came into L2 is asked for once more, into L1; 0: not. M = 8, Emerald
   /// Rapids, fp32: 1.09 times as fast. NOTES.md, "Into L2, then into L1".
-  std::int64_t near = 0;
+  std::int64_t again = 0;
   /// Panels of Y at a time where X is one row. Streams in several pages at once keep more of DRAM
   /// busy where hardware does not find them itself: one core of Zen 3 reads a third more in four
   /// than in one. NOTES.md, "Panels side by side".
@@ -127,7 +127,7 @@ struct PackedLayout {
     l.far = s.m == 1 ? by_reading(2048, 1024, kProducts <= kLines ? 0 : 8192)
                      : by_reading(6144, into_l2, rows < 8 ? 8192 : 10240);
     l.into_l1 = by_reading(false, rows == 3 || rows == 4, true);
-    l.near = by_reading(s.m == 1 ? 1024 : 2048, 0, 0);
+    l.again = by_reading(s.m == 1 ? 1024 : 2048, 0, 0);
     // Rows stream through weights that were packed before.
     l.streams =
         prepacked && l.y_far && (l.panels == 1 || l.panels * x_bytes * l.k_blocks <= l2 * 3 / 4);
