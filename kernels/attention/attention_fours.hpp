@@ -41,7 +41,7 @@ class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4>
 
   /// Requests for the lines of fours: the block after this one's, and once more those of half a
   /// block on, in time for what Zen 5 had no room for and dropped, and out of L2 on Intel, whose L1
-  /// waits for fewer lines than its L2 (one core, cold, groups of 4: 1.15 and 1.06 to 1.14 times as
+  /// waits for fewer lines than its L2 (one core, cold, groups of 4: 1.15 and 1.08 to 1.15 times as
   /// fast): NOTES.md, "Lines prefetched twice".
   struct Asks {
     const T *once, *again;

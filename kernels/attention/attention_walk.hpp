@@ -16,7 +16,8 @@ constexpr int greater(int a, int b) { return a > b ? a : b; }
 /// Where the next block of the cache is asked for while this one is worked on: into L2 as an L1 of
 /// eight ways drops part of it (four cores of Zen 4, cold: 1.4 to 1.9 times as fast), in order for
 /// Zen 5, by L2 (and into L1 when it is half a block nearer) where tokens are taken four by four on
-/// Intel. NOTES.md, "Into L1 or into L2", "Streams" and "In the order of memory".
+/// Intel; AMX tiles ask in ways of their own. NOTES.md, "Into L1 or into L2", "Streams", "In the
+/// order of memory" and "Lines prefetched twice".
 enum class Ask { nothing, into_l1, into_l2, by_l2, in_order };
 
 /// Elements of a line of cache.
@@ -47,7 +48,7 @@ class Walk {
     if (kAsk == Ask::in_order) return 1;
     if (a.table != nullptr) return kMostStreams;
     const bool into_l2 = a.reading == Reading::into_l2;
-    if ((into_l2 || kAsk == Ask::into_l2) && kRun > 1) return 1;
+    if (into_l2 && kRun > 1) return 1;
     const bool followed = into_l2 && G == 2 && std::is_same_v<T, bf16>;
     const bool two = kAsk == Ask::into_l2 || a.reading == Reading::in_order || followed;
     return two ? lesser(2, kMostStreams) : kMostStreams;
