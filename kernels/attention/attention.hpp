@@ -56,7 +56,8 @@ struct Kernel {
   /// K and V are read once for every query head, not once for all heads of their group.
   bool by_head = false;
   /// Query heads of a register tile of keys and of one of values, which are loaded once for them;
-  /// 0: all of a group. (bf16 of avx512_split takes values of fewer where a group has up to four.)
+  /// 0: all of a group. (bf16 of avx512_split takes values of fewer where a group has up to four,
+  /// and so do those four by four of a contiguous cache on Zen 4.)
   int key_heads = 0, value_heads = 0;
   /// Far too slow for the large cases, which it leaves out.
   bool naive = false;

@@ -11,6 +11,7 @@
 #include "kernels/attention/attention_fours.hpp"
 #include "kernels/attention/attention_simd.hpp"
 #include "kernels/simd/avx512_bf16.hpp"
+#include "kernels/simd/opaque.hpp"
 
 namespace kernels::attention {
 namespace {
@@ -20,8 +21,8 @@ using Pairs = Avx512Bf16::BF16;
 template <class F, class T, int G, int H, Ask kAsk>
 class PairsGroup : public LazyGroup<Pairs, F, T, G, H, kAsk> {
   using Base = LazyGroup<Pairs, F, T, G, H, kAsk>;
-  using Base::acc_, Base::kHeads, Base::kTileLines, Base::kTileVectors, Base::kVectors,
-      Base::kWidth, Base::query_, Base::weights_;
+  using Base::acc_, Base::kPlain, Base::kTileLines, Base::kTileVectors, Base::kValueHeads,
+      Base::kVectors, Base::kWidth, Base::query_, Base::weights_;
   using typename Base::Asks, typename Base::TileSums, typename Base::V;
   static_assert(kVectors == 1 || kVectors % 2 == 0);
 
@@ -72,23 +73,39 @@ class PairsGroup : public LazyGroup<Pairs, F, T, G, H, kAsk> {
   static constexpr auto add = [](TileSums & sum, const bf16* rows, const bf16* p, const Asks& asks)
       __attribute__((always_inline)) {
 #pragma GCC unroll 2
-    for (int t = 0; t < 4; t += 2)
+    for (int t = 0; t < 4; t += 2) {
+      V pair[2][kTileVectors / 2];
+      const auto load = [&](int row, int j) __attribute__((always_inline)) {
+        pair[row][j / 2] = Pairs::load(rows + (t + row) * H + j * kWidth);
+      };
+      if constexpr (kPlain)
+#pragma GCC unroll 2
+        for (int row = 0; row < 2; ++row)
+#pragma GCC unroll 4
+          for (int j = 0; j < kTileVectors; j += 2) {
+            load(row, j);
+            opaque(pair[row][j / 2]);
+          }
 #pragma GCC unroll 4
       for (int j = 0; j < kTileVectors; j += 2) {
-        const int at = (t * kTileVectors + 2 * j) / 4;
-        if constexpr (kAsk != Ask::nothing)
+        if constexpr (!kPlain) {
+          const int at = (t * kTileVectors + 2 * j) / 4;
           asks.ask(at * kTileLines / kTileVectors, (at + 1) * kTileLines / kTileVectors);
-        const __m512i even = _mm512_loadu_si512(rows + t * H + j * kWidth),
-                      odd = _mm512_loadu_si512(rows + (t + 1) * H + j * kWidth);
+          load(0, j);
+          load(1, j);
+        }
+        const __m512i even = _mm512_castps_si512(pair[0][j / 2]),
+                      odd = _mm512_castps_si512(pair[1][j / 2]);
         const V first = _mm512_castsi512_ps(_mm512_unpacklo_epi16(even, odd)),
                 second = _mm512_castsi512_ps(_mm512_unpackhi_epi16(even, odd));
 #pragma GCC unroll 4
-        for (int i = 0; i < kHeads; ++i) {
+        for (int i = 0; i < kValueHeads; ++i) {
           const V weights = pair_of_weights(p + 4 * i + t);
           sum[i][j] = Pairs::dot(sum[i][j], weights, first);
           sum[i][j + 1] = Pairs::dot(sum[i][j + 1], weights, second);
         }
       }
+    }
   };
 
   /// Sums from add()'s order to that of finish().

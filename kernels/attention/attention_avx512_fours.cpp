@@ -22,8 +22,8 @@ struct Floats {
 template <class F, class T, int G, int H, Ask kAsk>
 class FloatsGroup : public LazyGroup<Floats<F>, F, T, G, H, kAsk> {
   using Base = LazyGroup<Floats<F>, F, T, G, H, kAsk>;
-  using Base::kHeads, Base::kTileLines, Base::kTileVectors, Base::kWidth, Base::query_,
-      Base::weights_;
+  using Base::kPlain, Base::kTileLines, Base::kTileVectors, Base::kValueHeads, Base::kWidth,
+      Base::query_, Base::weights_;
   using typename Base::Asks, typename Base::TileSums, typename Base::V;
 
  public:
@@ -45,12 +45,12 @@ class FloatsGroup : public LazyGroup<Floats<F>, F, T, G, H, kAsk> {
                                  const Asks& asks) __attribute__((always_inline)) {
 #pragma GCC unroll 4
     for (int t = 0; t < 4; ++t) {
-      if constexpr (kAsk != Ask::nothing) asks.ask(t * kTileLines / 4, (t + 1) * kTileLines / 4);
+      if constexpr (!kPlain) asks.ask(t * kTileLines / 4, (t + 1) * kTileLines / 4);
       V value[kTileVectors];
 #pragma GCC unroll 8
       for (int j = 0; j < kTileVectors; ++j) value[j] = F::load(rows + t * H + j * kWidth);
 #pragma GCC unroll 4
-      for (int i = 0; i < kHeads; ++i) {
+      for (int i = 0; i < kValueHeads; ++i) {
         const V weight = F::set1(p[4 * i + t]);
 #pragma GCC unroll 8
         for (int j = 0; j < kTileVectors; ++j) sum[i][j] = F::fma(weight, value[j], sum[i][j]);

@@ -21,13 +21,14 @@ template <class F, class T, int G, int H, Ask kAsk>
 class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
   using Base = FoursGroup<F, T, G, H, kAsk>;
   using Base::a_, Base::acc_, Base::fours_, Base::k_, Base::k_scales_, Base::kFourLines,
-      Base::kFours, Base::kHeads, Base::kOwn, Base::kVectors, Base::kWidth, Base::p_, Base::q_,
-      Base::v_, Base::v_scales_;
+      Base::kFours, Base::kHeads, Base::kOwn, Base::kPlain, Base::kValueHeads, Base::kVectors,
+      Base::kWidth, Base::p_, Base::q_, Base::v_, Base::v_scales_;
   using typename Base::Asks;
   using V = __m512i;
-  static constexpr int kPart = 64 / kHeads;  ///< bytes of a key that a vector holds
-  static constexpr int kTiles = H / 64;      ///< of values across a row
-  static constexpr int kParts = kTiles * (G / kHeads);
+  static constexpr int kPart = 64 / kHeads;               ///< bytes of a key that a vector holds
+  static constexpr int kTileLines = kPlain ? H / 64 : 1;  ///< of a row, in a tile of values
+  static constexpr int kTiles = H / 64 / kTileLines;      ///< of values across a row
+  static constexpr int kParts = kTiles * (G / kValueHeads);
   static constexpr int kLanes = kOwn * kWidth;
 
  public:
@@ -121,7 +122,7 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
 
   /// Each key's part is loaded once for all heads.
   [[gnu::noinline]] void score_tile(int four) {
-    constexpr int kSteps = H / kPart;
+    constexpr int kOpen = kPlain ? 1 : 4, kSteps = H / kPart;
     V sum[kFours][kOwn][4];
 #pragma GCC unroll 4
     for (int f = 0; f < kFours; ++f) {
@@ -130,23 +131,25 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
       for (int i = 0; i < kOwn; ++i)
 #pragma GCC unroll 4
         for (int t = 0; t < 4; ++t) sum[f][i][t] = _mm512_setzero_si512();
-#pragma GCC unroll 8
-      for (int step = 0; step < kSteps; ++step) {
-        if constexpr (kAsk != Ask::nothing)
-          this->asks_of_keys(four + f).ask(step * kFourLines / kSteps,
-                                           (step + 1) * kFourLines / kSteps);
-        V query[kOwn];
-#pragma GCC unroll 2
-        for (int i = 0; i < kOwn; ++i)
-          query[i] = _mm512_load_si512(query_ + i * kHeads * H + step * 64);
 #pragma GCC unroll 4
-        for (int t = 0; t < 4; ++t) {
-          const V key = spread(keys + t * H + step * kPart);
+      for (int row = 0; row < 4; row += kOpen)
+#pragma GCC unroll 8
+        for (int step = 0; step < kSteps; ++step) {
+          if constexpr (!kPlain)
+            this->asks_of_keys(four + f).ask(step * kFourLines / kSteps,
+                                             (step + 1) * kFourLines / kSteps);
+          V query[kOwn];
 #pragma GCC unroll 2
           for (int i = 0; i < kOwn; ++i)
-            sum[f][i][t] = _mm512_dpbusd_epi32(sum[f][i][t], key, query[i]);
+            query[i] = _mm512_load_si512(query_ + i * kHeads * H + step * 64);
+#pragma GCC unroll 4
+          for (int t = row; t < row + kOpen; ++t) {
+            const V key = spread(keys + t * H + step * kPart);
+#pragma GCC unroll 2
+            for (int i = 0; i < kOwn; ++i)
+              sum[f][i][t] = _mm512_dpbusd_epi32(sum[f][i][t], key, query[i]);
+          }
         }
-      }
     }
 #pragma GCC unroll 2
     for (int i = 0; i < kOwn; ++i) {
@@ -179,15 +182,17 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
     }
   }
 
-  /// kHeads heads from g on, 64 columns. Fours of tokens are woven into lanes; what then is in
-  /// vector j, quarter n are the columns 16 n + 4 j and the three that follow. Sums and weights are
-  /// pinned, or GCC moves every sum twice a trip: NOTES.md, "Bytes by vpdpbusd".
+  /// kValueHeads heads from g on, kTileLines times 64 columns. Fours of tokens are woven into
+  /// lanes; what then is in vector j of a line, quarter n are the columns 16 n + 4 j and the three
+  /// that follow. Sums and weights are pinned, or GCC moves every sum twice a trip: NOTES.md,
+  /// "Bytes by vpdpbusd".
   [[gnu::noinline]] void value_tile(int g, int tile, int part) {
-    V sum[kHeads][4];
+    constexpr int kTileVectors = 4 * kTileLines;
+    V sum[kValueHeads][kTileVectors];
 #pragma GCC unroll 4
-    for (int i = 0; i < kHeads; ++i)
-#pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) {
+    for (int i = 0; i < kValueHeads; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < kTileVectors; ++j) {
         sum[i][j] = _mm512_setzero_si512();
         opaque(sum[i][j]);
       }
@@ -196,31 +201,40 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
     for (int f = 0; f < fours_; ++f, p += G) {
       const std::int8_t* const rows = v_[f] + tile * 64;
       const Asks asks = this->template asks_of_values<kParts>(part, f);
-      V row[4], woven[4];
+      V row[kTileLines][4];
 #pragma GCC unroll 4
       for (int t = 0; t < 4; ++t) {
         constexpr int kLines = kFourLines / kParts;
-        if constexpr (kAsk != Ask::nothing) asks.ask(t * kLines / 4, (t + 1) * kLines / 4);
-        row[t] = _mm512_loadu_si512(rows + t * H);
+        if constexpr (!kPlain) asks.ask(t * kLines / 4, (t + 1) * kLines / 4);
+#pragma GCC unroll 2
+        for (int line = 0; line < kTileLines; ++line) {
+          row[line][t] = _mm512_loadu_si512(rows + t * H + line * 64);
+          if constexpr (kPlain) opaque(row[line][t]);
+        }
       }
-      interleave_bytes(row, woven);
+#pragma GCC unroll 2
+      for (int line = 0; line < kTileLines; ++line) {
+        V woven[4];
+        interleave_bytes(row[line], woven);
 #pragma GCC unroll 4
-      for (int i = 0; i < kHeads; ++i) {
-        V weight = _mm512_set1_epi32(p[i]);
-        opaque(weight);
+        for (int i = 0; i < kValueHeads; ++i) {
+          V weight = _mm512_set1_epi32(p[i]);
+          opaque(weight);
 #pragma GCC unroll 4
-        for (int j = 0; j < 4; ++j) {
-          sum[i][j] = _mm512_dpbusd_epi32(sum[i][j], weight, woven[j]);
-          opaque(sum[i][j]);
+          for (int j = 0; j < 4; ++j) {
+            V& s = sum[i][4 * line + j];
+            s = _mm512_dpbusd_epi32(s, weight, woven[j]);
+            opaque(s);
+          }
         }
       }
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < kHeads; ++i) {
+    for (int i = 0; i < kValueHeads; ++i) {
       const auto factor = F::set1(factors_[Base::lane_of(g + i)]),
                  unit = F::set1(units_[Base::lane_of(g + i)]);
-#pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kTileVectors; ++j) {
         float* const to = acc_ + (g + i) * H + tile * 64 + j * kWidth;
         F::store(to, F::fma(_mm512_cvtepi32_ps(sum[i][j]), unit, F::mul(F::load(to), factor)));
       }

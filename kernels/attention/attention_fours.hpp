@@ -14,12 +14,10 @@
 namespace kernels::attention {
 namespace {
 
-/// Tokens of a block: in a head's own score tile all of 16. Of bf16 that is asked for into L2 twice
-/// as many, for which addresses and the wait for weights come half as often (Zen 4, cold, pages at
-/// random: 1.08 to 1.23 times as fast): NOTES.md, "Tokens of a block, four by four".
+/// Tokens of a block: in a head's own score tile all of 16, where nothing is asked for as many as
+/// in order. NOTES.md, "Tokens of a block, four by four".
 template <class T, int G, int H, Ask kAsk>
-constexpr int kFoursBlock = greater((kAsk == Ask::into_l2 && std::is_same_v<T, bf16> ? 2 : 1) *
-                                        kBlockTokens<T, H, kAsk>,
+constexpr int kFoursBlock = greater(kBlockTokens<T, H, kAsk == Ask::nothing ? Ask::in_order : kAsk>,
                                     16 / G);
 
 template <class F, class T, int G, int H, Ask kAsk>
@@ -36,17 +34,21 @@ class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4>
   static constexpr int kOwn = greater(1, G / 4);  ///< vectors after which the heads come again
   static constexpr int kFourLines = 4 * H / kLine<T>;
   static_assert(kBlock % (4 * kFours) == 0);
+  /// Whether lines are loaded in the order of memory, row after row, and none is asked for: so the
+  /// hardware of Zen 4 follows them as it does nothing that is asked for (one core, cold: 1.3
+  /// to 1.6 times as fast). NOTES.md, "Lines left to the hardware".
+  static constexpr bool kPlain = kAsk == Ask::nothing;
+  /// Heads of a value tile, of which few leave registers for whole rows.
+  static constexpr int kValueHeads = kPlain ? lesser(G, 2) : kHeads;
 
   using Base::Base;
 
   /// Requests for the lines of fours: the block after this one's, and once more those of half a
-  /// block on, in time for what Zen 5 had no room for and dropped, and out of L2 on Intel, whose L1
-  /// waits for fewer lines than its L2 (one core, cold, groups of 4: 1.15 and 1.08 to 1.15 times as
-  /// fast): NOTES.md, "Lines prefetched twice".
+  /// block on, in time for what Zen 5 had no room for and dropped, and out of L2 on Intel and Zen
+  /// 4, whose L1 waits for fewer lines than L2 (one core, cold, groups of 4: 1.15 and 1.08 to 1.15
+  /// times as fast): NOTES.md, "Lines prefetched twice".
   struct Asks {
     const T *once, *again;
-    static constexpr bool kFirstIntoL2 = kAsk == Ask::into_l2 || kAsk == Ask::by_l2,
-                          kTwice = kAsk == Ask::by_l2 || kAsk == Ask::in_order;
     /// In assembly, which GCC leaves in place: others it puts before all of a tile's loads (groups
     /// of 4 and 8 0.96).
     template <bool kIntoL2>
@@ -59,8 +61,8 @@ class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4>
     /// Lines `from` to `to` of the four.
     void ask(int from, int to) const {
       for (int line = from; line < to; ++line) {
-        ask_for_line<kFirstIntoL2>(once + line * kLine<T>);
-        if constexpr (kTwice) ask_for_line<false>(again + line * kLine<T>);
+        ask_for_line<kAsk == Ask::by_l2>(once + line * kLine<T>);
+        ask_for_line<false>(again + line * kLine<T>);
       }
     }
   };
@@ -90,7 +92,7 @@ class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4>
   void value_tiles(Tile tile) {
     int part = 0;
     for (int i = 0; i < tiles; ++i)
-      for (int g = 0; g < G; g += kHeads) tile(g, i, part++);
+      for (int g = 0; g < G; g += kValueHeads) tile(g, i, part++);
   }
 
   /// The highest of the block's vectors of the same heads as vector i.
@@ -189,7 +191,7 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
 
  protected:
   using Base::acc_, Base::fours_, Base::k_, Base::kFourLines, Base::kFours, Base::kHeads,
-      Base::kOwn, Base::kVectors, Base::kWidth, Base::p_, Base::v_;
+      Base::kOwn, Base::kPlain, Base::kValueHeads, Base::kVectors, Base::kWidth, Base::p_, Base::v_;
   using typename Base::Asks, typename Base::V;
   static constexpr float kMostAbove = 8;
 
@@ -200,7 +202,7 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
 
   void scores(const std::int64_t* rows, int count) {
     this->score_tiles(rows, count, [&](int f) {
-      score_tile<kAsk != Ask::nothing>(f, 0);
+      score_tile<!kPlain>(f, 0);
       for (int g = kHeads; g < G; g += kHeads) score_tile<false>(f, g);
     });
   }
@@ -236,11 +238,11 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
     this->template value_tiles<kTiles>(
         [&](int g, int tile, int part) { value_tile(g, tile, part, add); });
   }
-  static constexpr int kTileVectors = lesser(H / kWidth, 16 / kHeads);
-  using TileSums = V[kHeads][kTileVectors];
+  static constexpr int kTileVectors = lesser(H / kWidth, 16 / kValueHeads);
+  using TileSums = V[kValueHeads][kTileVectors];
   static constexpr int kTiles = H / kWidth / kTileVectors;  ///< of values across a row
   /// Lines that a four of a tile asks for.
-  static constexpr int kTileLines = kFourLines / (kTiles * (G / kHeads));
+  static constexpr int kTileLines = kFourLines / (kTiles * (G / kValueHeads));
 
   void leave_sums() {
     for (int g = 0; g < G; ++g)
@@ -266,11 +268,11 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
                           Base::quarters(four(v + 8), four(v + 12)));
   }
 
-  /// Two rows of keys at a time, which the hardware follows better than four: NOTES.md,
+  /// Two rows of keys at a time, which the hardware follows better than four, or one: NOTES.md,
   /// "Tokens of a score tile".
   template <bool asks>
   [[gnu::noinline]] void score_tile(int four, int head) {
-    constexpr int kOpen = 2, kSteps = H / Element::kWidth;
+    constexpr int kOpen = kPlain ? 1 : 2, kSteps = H / Element::kWidth;
     const T* const q = query_ + head * H;
     V sum[kFours][kHeads][4];
 #pragma GCC unroll 4
@@ -316,16 +318,16 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
     float* const out = acc_ + g * H + tile * kTileVectors * kWidth;
     TileSums sum;
 #pragma GCC unroll 4
-    for (int i = 0; i < kHeads; ++i)
+    for (int i = 0; i < kValueHeads; ++i)
 #pragma GCC unroll 8
       for (int j = 0; j < kTileVectors; ++j) sum[i][j] = F::load(out + i * H + j * kWidth);
     const T* p = weights_ + 4 * g;
 #pragma GCC unroll 1
     for (int f = 0; f < fours_; ++f, p += 4 * G)
       add(sum, v_[f] + tile * kTileVectors * kWidth, p,
-          this->template asks_of_values<kTiles*(G / kHeads)>(part, f));
+          this->template asks_of_values<kTiles*(G / kValueHeads)>(part, f));
 #pragma GCC unroll 4
-    for (int i = 0; i < kHeads; ++i)
+    for (int i = 0; i < kValueHeads; ++i)
 #pragma GCC unroll 8
       for (int j = 0; j < kTileVectors; ++j) F::store(out + i * H + j * kWidth, sum[i][j]);
   }

@@ -140,14 +140,15 @@ using SimdGroup = Group<F, T, G, H, kAsk>;
 
 /// Whether lines that lie in order are left to the hardware where others are asked for into L2: L1
 /// is small there, and requests get in the hardware's way where an element is used by few heads
-/// (bf16 of one head, one core of Zen 3: 10.8 against 20.2 GB/s). NOTES.md, "Lines left to the
+/// (one core of Zen 3, bf16 of one head: 20.2 against 10.8 GB/s; one core of Zen 4, four by four in
+/// the order of memory, up to four heads: 1.3 to 1.6 times as fast). NOTES.md, "Lines left to the
 /// hardware".
 template <class F, class T, int G, class Heads>
 constexpr bool leaves_to_hardware() {
-  constexpr bool kBf16 = std::is_same_v<T, bf16>;
+  constexpr bool kBf16 = std::is_same_v<T, bf16>, kFloat = std::is_same_v<T, float>;
+  if (!Heads::kByRow) return G <= (kBf16 || kFloat ? 4 : 2);
   if (kBf16 && G == 1) return true;
-  constexpr bool kFew = kBf16 ? G == 2 : G == 1 && std::is_same_v<T, float>;
-  return kFew && Heads::kByRow && sizeof(typename F::V) == 64;
+  return (kBf16 ? G == 2 : G == 1 && kFloat) && sizeof(typename F::V) == 64;
 }
 
 /// Chunks of the context as well, for threads to share, with software prefetch.
@@ -165,10 +166,10 @@ void attend_split(const Args<T>& a) {
       }
     const std::int64_t chunks = (a.context + a.chunk_tokens - 1) / a.chunk_tokens;
     in_pieces<F, H>(a, a.batch * a.kv_heads, chunks, [&](std::int64_t item, std::int64_t chunk) {
-      using Asking = Heads<F, T, G, H, Ask::into_l2>;
-      constexpr bool kLeaves = leaves_to_hardware<F, T, G, Asking>();
-      constexpr Ask kContiguous = kLeaves ? Ask::nothing : Ask::into_l2;
-      constexpr Ask kInStreams = Asking::kByRow ? Ask::into_l1 : Ask::by_l2;
+      constexpr bool kByRow = InOrder::kByRow, kLeaves = leaves_to_hardware<F, T, G, InOrder>();
+      constexpr Ask kInStreams = kByRow ? Ask::into_l1 : Ask::by_l2,
+                    kIntoL2 = kByRow ? Ask::into_l2 : Ask::by_l2,
+                    kContiguous = kLeaves ? Ask::nothing : kIntoL2;
       if (a.reading == Reading::in_order)
         attend_piece<InOrder>(a, item, chunk, chunks);
       else if (a.reading == Reading::streams)
@@ -176,7 +177,7 @@ void attend_split(const Args<T>& a) {
       else if (a.table == nullptr)
         attend_piece<Heads<F, T, G, H, kContiguous>>(a, item, chunk, chunks);
       else
-        attend_piece<Asking>(a, item, chunk, chunks);
+        attend_piece<Heads<F, T, G, H, kIntoL2>>(a, item, chunk, chunks);
     });
   });
 }

@@ -16,8 +16,9 @@ constexpr int greater(int a, int b) { return a > b ? a : b; }
 /// Where the next block of the cache is asked for while this one is worked on: into L2 as an L1 of
 /// eight ways drops part of it (four cores of Zen 4, cold: 1.4 to 1.9 times as fast), in order for
 /// Zen 5, by L2 (and into L1 when it is half a block nearer) where tokens are taken four by four on
-/// Intel; AMX tiles ask in ways of their own. NOTES.md, "Into L1 or into L2", "Streams", "In the
-/// order of memory" and "Lines prefetched twice".
+/// Intel and, unless the hardware follows them better by itself, on Zen 4; AMX tiles ask in ways of
+/// their own. NOTES.md, "Into L1 or into L2", "Streams", "In the order of memory", "Lines
+/// prefetched twice" and "Lines left to the hardware".
 enum class Ask { nothing, into_l1, into_l2, by_l2, in_order };
 
 /// Elements of a line of cache.
@@ -46,9 +47,12 @@ class Walk {
   /// Parts of the cache read side by side, at most kMostStreams.
   static int streams(const Args<T>& a) {
     if (kAsk == Ask::in_order) return 1;
-    if (a.table != nullptr) return kMostStreams;
-    const bool into_l2 = a.reading == Reading::into_l2;
-    if (into_l2 && kRun > 1) return 1;
+    const bool into_l2 = a.reading == Reading::into_l2, pages = a.table != nullptr;
+    if (into_l2 && kRun > 1) {
+      constexpr bool kOneOfBytes = G == 1 && sizeof(T) == 1 && kAsk == Ask::nothing;
+      return lesser(pages ? (G > 2 ? 2 : 4) : kOneOfBytes ? 2 : 1, kMostStreams);
+    }
+    if (pages) return kMostStreams;
     const bool followed = into_l2 && G == 2 && std::is_same_v<T, bf16>;
     const bool two = kAsk == Ask::into_l2 || a.reading == Reading::in_order || followed;
     return two ? lesser(2, kMostStreams) : kMostStreams;
