@@ -88,7 +88,7 @@ struct Packed {
     for (std::int64_t block = 0; block < l.k_blocks; ++block) {
       const Yp* y = held + l.held(block, p);
       const Ahead ahead{.at = reinterpret_cast<const std::byte*>(y) + l.far,
-                        .rows = E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine,
+                        .rows = l.far > 0 ? E::kChunk * kNr * std::int64_t{sizeof(Yp)} / kLine : 0,
                         .into_l1 = l.into_l1,
                         .back = l.again > 0 ? l.far - l.again : 0};
       tile_of(blocks_of(l.depth(block), E::kGroup), x + block * l.x_panel, y, l.column(),

@@ -121,12 +121,12 @@ struct PackedLayout {
                                            : in_order;
     };
     if (s.m == 1) l.side = by_reading(4, 2, 1);
-    const std::int64_t rows = s.m * kParts, into_l2 = rows <= 2 ? 1024 : rows <= 4 ? 4096 : 6144;
+    const std::int64_t rows = s.m * kParts, into_l2 = rows <= 2 ? 1024 : rows <= 4 ? 0 : 6144;
     constexpr std::int64_t kProducts = E::kVectors * kParts,
                            kLines = kNr * E::kGroup * std::int64_t{sizeof(Yp)} / kLine;
     l.far = s.m == 1 ? by_reading(2048, 1024, kProducts <= kLines ? 0 : 8192)
                      : by_reading(6144, into_l2, rows < 8 ? 8192 : 10240);
-    l.into_l1 = by_reading(false, rows == 3 || rows == 4, true);
+    l.into_l1 = reading_of(c) == Reading::in_order;
     l.again = by_reading(s.m == 1 ? 1024 : 2048, 0, 0);
     // Rows stream through weights that were packed before.
     l.streams =

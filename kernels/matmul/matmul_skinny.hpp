@@ -19,6 +19,7 @@
 
 #include "kernels/matmul/matmul_skinny_layout.hpp"
 #include "kernels/shares.hpp"
+#include "kernels/simd/opaque.hpp"
 
 namespace kernels::matmul {
 namespace {
@@ -227,19 +228,30 @@ struct Skinny {
     }
   }
 
-  /// sums += four rows of Y, `apart` from one to the next, times x: of each vector a load, four
-  /// multiply-adds from memory and a store, with one index for all. Y is of the sums' type.
-  [[gnu::noinline]] static void add_four(const Xp* x, const Y* y, std::int64_t apart,
+  /// sums += `Rows` rows of Y, `apart` from one to the next, times x: of each vector a load, Rows
+  /// multiply-adds from memory and a store, with one index for all. Y is of the sums' type. Where
+  /// `kAsks`, lines are asked for into L2 Layout::kEightAhead bytes before.
+  template <int Rows, bool kAsks>
+  [[gnu::noinline]] static void add_rows(const Xp* x, const Y* y, std::int64_t apart,
                                          std::int64_t whole, Kept* sums) noexcept {
-    const Y *const second = y + apart, *const third = second + apart, *const fourth = third + apart;
-    const auto a = E::broadcast(x), b = E::broadcast(x + 1), c = E::broadcast(x + 2),
-               d = E::broadcast(x + 3);
+    const Y* row[Rows];
+    decltype(E::broadcast(x)) factor[Rows];
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      row[r] = y + r * apart;
+      opaque(row[r]);
+      factor[r] = E::broadcast(x + r);
+    }
 #pragma GCC unroll 1
     for (std::int64_t j = 0; j < whole; j += E::kLanes) {
-      auto sum = E::step(E::load_sums(sums + j), E::load_sums(y + j), a);
-      sum = E::step(sum, E::load_sums(second + j), b);
-      sum = E::step(sum, E::load_sums(third + j), c);
-      E::put(sums + j, E::step(sum, E::load_sums(fourth + j), d), false, nullptr, 0);
+      auto sum = E::load_sums(sums + j);
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) {
+        if constexpr (kAsks)
+          __builtin_prefetch(row[r] + j + Layout::kEightAhead / std::int64_t{sizeof(Y)}, 0, 2);
+        sum = E::step(sum, E::load_sums(row[r] + j), factor[r]);
+      }
+      E::put(sums + j, sum, false, nullptr, 0);
     }
   }
 
@@ -263,11 +275,13 @@ struct Skinny {
             row_by_row<kGroups, 3>(l, xk, yk, whole, add, sums);
           j = whole;
         }
-      } else if constexpr (kAsking == Asking::kInFours) {
+      } else if constexpr (kAsking == Asking::kInFours || kAsking == Asking::kInEights) {
+        constexpr bool kEight = kAsking == Asking::kInEights;
+        constexpr int kAtOnce = kEight ? Layout::kEight : Layout::kFour;
         if (k + kRows <= l.s.k) {
           if (!add) std::fill_n(sums, whole, Kept{});
-          for (int d = 0; d < kDepth; d += Layout::kFour)
-            add_four(xk + d, yk + d * l.s.n, l.s.n, whole, sums);
+          for (int d = 0; d < kDepth; d += kAtOnce)
+            add_rows<kAtOnce, kEight>(xk + d, yk + d * l.s.n, l.s.n, whole, sums);
           j = whole;
         }
       } else if (k + kRows <= l.s.k)
@@ -363,9 +377,11 @@ struct Skinny {
         const std::int64_t column = segment * l.segment;
         const std::int64_t end = lesser((p + 1) * l.part, l.s.k);
         Kept* const sums = all_sums + mine[segment] * l.sums + column * l.rows;
-        if constexpr (Layout::kInFours) {
+        if constexpr (Layout::kByLines) {
           if (l.asking == Asking::kInFours)
             return task<Asking::kInFours>(l, xp, y, column, p * l.part, end, more, sums);
+          if (l.asking == Asking::kInEights)
+            return task<Asking::kInEights>(l, xp, y, column, p * l.part, end, more, sums);
         } else if constexpr (Layout::kRowByRow) {
           if (l.asking == Asking::kRowByRow)
             return task<Asking::kRowByRow>(l, xp, y, column, p * l.part, end, more, sums);
