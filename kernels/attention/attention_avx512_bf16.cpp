@@ -4,9 +4,8 @@
 // Bound: the DRAM read roof for groups up to 8.
 // Gains over avx512_split: no widening and half the multiply-adds. Zen 5, cold, one core 1.16 times
 // as fast for one head, 1.07 for groups of 4, 1.67 for 8; two cores, which memory holds back, 1.12,
-// 1.07 and 1.21. Zen 4, cold, 0.82 to 0.97 for one head, 0.93 to 1.0 for groups of 4, 1.1 to 1.7
-// for 8; in L2 1.3, 1.5 and 1.7. Emerald Rapids, where vdpbf16ps takes two cycles, cold, one core
-// 1.10, 1.08 and 0.68.
+// 1.07 and 1.21. Zen 4, cold, one core 0.85, 1.40 and 1.88, two 0.98, 1.05 and 1.52; in L2 1.3, 1.5
+// and 1.7. Emerald Rapids, where vdpbf16ps takes two cycles, cold, one core 1.10, 1.08 and 0.68.
 // Tried and left: NOTES.md, "Pairs by vdpbf16ps".
 #include "kernels/attention/attention_fours.hpp"
 #include "kernels/attention/attention_simd.hpp"

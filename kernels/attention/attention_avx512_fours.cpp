@@ -2,9 +2,9 @@
 // sums for each head to itself.
 // Bound: the DRAM read roof for groups up to 8.
 // Gains over avx512_split: Zen 5, cold, 1.25 times as fast for one head, 1.37 for two, 1.04 (two
-// cores) and 1.07 for four, 1.16 for eight; in L2 1.3 to 1.5. Zen 4, cold, 0.7 to 0.9 for one head,
-// 0.8 to 0.96 for four, 0.9 to 1.2 for eight; in L2 0.9, 1.1 and 1.2. Emerald Rapids, cold, one
-// core 1.05, 1.10 and 1.04 times as fast for one, four and eight.
+// cores) and 1.07 for four, 1.16 for eight; in L2 1.3 to 1.5. Zen 4, cold, one core 1.03, 1.15 and
+// 1.27 for one head, four and eight, two 0.99, 1.12 and 1.01; in L2 0.9, 1.1 and 1.2. Emerald
+// Rapids, cold, one core 1.05, 1.10 and 1.04 times as fast for one, four and eight.
 #include "kernels/attention/attention_fours.hpp"
 #include "kernels/attention/attention_simd.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "kernels/attention/attention_group.hpp"
 #include "kernels/simd/avx512.hpp"
+#include "kernels/simd/opaque.hpp"
 
 namespace kernels::attention {
 namespace {
@@ -268,11 +269,12 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
                           Base::quarters(four(v + 8), four(v + 12)));
   }
 
-  /// Two rows of keys at a time, which the hardware follows better than four, or one: NOTES.md,
-  /// "Tokens of a score tile".
+  /// Two rows of keys at a time, which the hardware follows better than four. In the order of
+  /// memory they are loaded before they are used, as many as 8 registers hold. NOTES.md, "Tokens of
+  /// a score tile".
   template <bool asks>
   [[gnu::noinline]] void score_tile(int four, int head) {
-    constexpr int kOpen = kPlain ? 1 : 2, kSteps = H / Element::kWidth;
+    constexpr int kSteps = H / Element::kWidth, kOpen = kPlain ? lesser(2, 8 / kSteps) : 2;
     const T* const q = query_ + head * H;
     V sum[kFours][kHeads][4];
 #pragma GCC unroll 4
@@ -285,7 +287,16 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
     for (int f = 0; f < kFours; ++f) {
       const T* const keys = k_[four + f];
 #pragma GCC unroll 2
-      for (int row = 0; row < 4; row += kOpen)
+      for (int row = 0; row < 4; row += kOpen) {
+        V loaded[kOpen][kSteps];
+        if constexpr (kPlain)
+#pragma GCC unroll 2
+          for (int t = 0; t < kOpen; ++t)
+#pragma GCC unroll 8
+            for (int step = 0; step < kSteps; ++step) {
+              loaded[t][step] = Element::load(keys + (row + t) * H + step * Element::kWidth);
+              opaque(loaded[t][step]);
+            }
 #pragma GCC unroll 8
         for (int step = 0; step < kSteps; ++step) {
           if constexpr (asks) {
@@ -300,12 +311,14 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
             query[g] = Element::load(q + g * H + step * Element::kWidth);
 #pragma GCC unroll 2
           for (int t = row; t < row + kOpen; ++t) {
-            const V key = Element::load(keys + t * H + step * Element::kWidth);
+            const V key = kPlain ? loaded[t - row][step]
+                                 : Element::load(keys + t * H + step * Element::kWidth);
 #pragma GCC unroll 4
             for (int g = 0; g < kHeads; ++g)
               sum[f][g][t] = Element::dot(sum[f][g][t], key, query[g]);
           }
         }
+      }
     }
     V all[16];
 #pragma GCC unroll 16
