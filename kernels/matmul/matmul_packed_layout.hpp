@@ -46,7 +46,7 @@ struct PackedLayout {
   /// Z. NOTES.md, "Rows that stream past weights".
   bool streams = false;
   /// One panel of rows on weights packed before: bytes in each of its panels after which lines are
-  /// asked for, and whether into L1; 0 where a core's window reaches far enough without. NOTES.md,
+  /// asked for, and whether into L1; 0 where a core reads far enough ahead by itself. NOTES.md,
   /// "How far ahead in a panel".
   std::int64_t far = 0;
   bool into_l1 = false;
@@ -121,12 +121,16 @@ struct PackedLayout {
                                            : in_order;
     };
     if (s.m == 1) l.side = by_reading(4, 2, 1);
-    const std::int64_t rows = s.m * kParts, into_l2 = rows <= 2 ? 1024 : rows <= 4 ? 0 : 6144;
     constexpr std::int64_t kProducts = E::kVectors * kParts,
                            kLines = kNr * E::kGroup * std::int64_t{sizeof(Yp)} / kLine;
-    l.far = s.m == 1 ? by_reading(2048, 1024, kProducts <= kLines ? 0 : 8192)
+    constexpr bool kOneALine = kProducts <= kLines;
+    const std::int64_t rows = s.m * kParts, three_or_four = kOneALine ? 0 : 4096,
+                       into_l2 = rows <= 2   ? 1024
+                                 : rows <= 4 ? three_or_four
+                                             : 6144;
+    l.far = s.m == 1 ? by_reading(2048, 1024, kOneALine ? 0 : 8192)
                      : by_reading(6144, into_l2, rows < 8 ? 8192 : 10240);
-    l.into_l1 = reading_of(c) == Reading::in_order;
+    l.into_l1 = by_reading(false, rows == 3 || rows == 4, true);
     l.again = by_reading(s.m == 1 ? 1024 : 2048, 0, 0);
     // Rows stream through weights that were packed before.
     l.streams =
