@@ -4,13 +4,12 @@
 // Bound: the DRAM read roof for groups up to 8.
 // Gains over avx512_split: no widening and half the multiply-adds. Zen 5, cold, one core 1.16 times
 // as fast for one head, 1.07 for groups of 4, 1.67 for 8; two cores, which memory holds back, 1.12,
-// 1.07 and 1.21. Zen 4, cold, one core 0.85, 1.40 and 1.88, two 0.98, 1.05 and 1.52; in L2 1.3, 1.5
-// and 1.7. Emerald Rapids, where vdpbf16ps takes two cycles, cold, one core 1.10, 1.08 and 0.68.
+// 1.07 and 1.21. Zen 4, cold, one core 0.77, 1.36 and 1.91, two 0.96, 1.07 and 1.95; in L2 1.3, 1.7
+// and 1.8. Emerald Rapids, where vdpbf16ps takes two cycles, cold, one core 1.10, 1.08 and 0.68.
 // Tried and left: NOTES.md, "Pairs by vdpbf16ps".
 #include "kernels/attention/attention_fours.hpp"
 #include "kernels/attention/attention_simd.hpp"
 #include "kernels/simd/avx512_bf16.hpp"
-#include "kernels/simd/opaque.hpp"
 
 namespace kernels::attention {
 namespace {
@@ -74,24 +73,15 @@ class PairsGroup : public LazyGroup<Pairs, F, T, G, H, kAsk> {
 #pragma GCC unroll 2
     for (int t = 0; t < 4; t += 2) {
       V pair[2][kTileVectors / 2];
-      const auto load = [&](int row, int j) __attribute__((always_inline)) {
-        pair[row][j / 2] = Pairs::load(rows + (t + row) * H + j * kWidth);
-      };
-      if constexpr (kPlain)
-#pragma GCC unroll 2
-        for (int row = 0; row < 2; ++row)
-#pragma GCC unroll 4
-          for (int j = 0; j < kTileVectors; j += 2) {
-            load(row, j);
-            opaque(pair[row][j / 2]);
-          }
+      if constexpr (kPlain) Base::load_in_order(rows + t * H, pair);
 #pragma GCC unroll 4
       for (int j = 0; j < kTileVectors; j += 2) {
         if constexpr (!kPlain) {
           const int at = (t * kTileVectors + 2 * j) / 4;
           asks.ask(at * kTileLines / kTileVectors, (at + 1) * kTileLines / kTileVectors);
-          load(0, j);
-          load(1, j);
+#pragma GCC unroll 2
+          for (int row = 0; row < 2; ++row)
+            pair[row][j / 2] = Pairs::load(rows + (t + row) * H + j * kWidth);
         }
         const __m512i even = _mm512_castps_si512(pair[0][j / 2]),
                       odd = _mm512_castps_si512(pair[1][j / 2]);

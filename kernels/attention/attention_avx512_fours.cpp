@@ -2,8 +2,8 @@
 // sums for each head to itself.
 // Bound: the DRAM read roof for groups up to 8.
 // Gains over avx512_split: Zen 5, cold, 1.25 times as fast for one head, 1.37 for two, 1.04 (two
-// cores) and 1.07 for four, 1.16 for eight; in L2 1.3 to 1.5. Zen 4, cold, one core 1.03, 1.15 and
-// 1.27 for one head, four and eight, two 0.99, 1.12 and 1.01; in L2 0.9, 1.1 and 1.2. Emerald
+// cores) and 1.07 for four, 1.16 for eight; in L2 1.3 to 1.5. Zen 4, cold, one core 0.98, 1.10 and
+// 1.26 for one head, four and eight, two 0.97, 1.11 and 1.27; in L2 0.9, 0.9 and 1.1. Emerald
 // Rapids, cold, one core 1.05, 1.10 and 1.04 times as fast for one, four and eight.
 #include "kernels/attention/attention_fours.hpp"
 #include "kernels/attention/attention_simd.hpp"

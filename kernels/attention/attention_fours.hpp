@@ -245,6 +245,18 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
   /// Lines that a four of a tile asks for.
   static constexpr int kTileLines = kFourLines / (kTiles * (G / kValueHeads));
 
+  /// The beginnings of `rows` rows, row after row, before anything is made of them.
+  template <int rows, int n>
+  [[gnu::always_inline]] static void load_in_order(const T* from, V (&to)[rows][n]) {
+#pragma GCC unroll 2
+    for (int row = 0; row < rows; ++row)
+#pragma GCC unroll 8
+      for (int i = 0; i < n; ++i) {
+        to[row][i] = Element::load(from + row * H + i * Element::kWidth);
+        opaque(to[row][i]);
+      }
+  }
+
   void leave_sums() {
     for (int g = 0; g < G; ++g)
       this->leave(g, from_[Base::lane_of(g)], Base::sum_of_head(totals_, g));
@@ -289,14 +301,7 @@ class LazyGroup : public FoursGroup<F, T, G, H, kAsk> {
 #pragma GCC unroll 2
       for (int row = 0; row < 4; row += kOpen) {
         V loaded[kOpen][kSteps];
-        if constexpr (kPlain)
-#pragma GCC unroll 2
-          for (int t = 0; t < kOpen; ++t)
-#pragma GCC unroll 8
-            for (int step = 0; step < kSteps; ++step) {
-              loaded[t][step] = Element::load(keys + (row + t) * H + step * Element::kWidth);
-              opaque(loaded[t][step]);
-            }
+        if constexpr (kPlain) load_in_order(keys + row * H, loaded);
 #pragma GCC unroll 8
         for (int step = 0; step < kSteps; ++step) {
           if constexpr (asks) {
