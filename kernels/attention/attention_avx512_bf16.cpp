@@ -79,9 +79,8 @@ class PairsGroup : public LazyGroup<Pairs, F, T, G, H, kAsk> {
         if constexpr (!kPlain) {
           const int at = (t * kTileVectors + 2 * j) / 4;
           asks.ask(at * kTileLines / kTileVectors, (at + 1) * kTileLines / kTileVectors);
-#pragma GCC unroll 2
-          for (int row = 0; row < 2; ++row)
-            pair[row][j / 2] = Pairs::load(rows + (t + row) * H + j * kWidth);
+          pair[0][j / 2] = Pairs::load(rows + t * H + j * kWidth);
+          pair[1][j / 2] = Pairs::load(rows + (t + 1) * H + j * kWidth);
         }
         const __m512i even = _mm512_castps_si512(pair[0][j / 2]),
                       odd = _mm512_castps_si512(pair[1][j / 2]);
