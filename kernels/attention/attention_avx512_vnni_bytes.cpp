@@ -66,13 +66,16 @@ class BytesGroup : public FoursGroup<F, T, G, H, kAsk> {
       sum[i] = F::zero();
     }
     const int vectors = (fours_ * G + 3) / 4;
-    for (int i = 0; i < vectors; ++i) {
-      const auto weights = exp2_normal<F>(F::sub(F::load(p_ + i * kWidth), top[i % kOwn]));
-      sum[i % kOwn] = F::add(sum[i % kOwn], weights);
-      const auto in_units = F::mul(F::mul(weights, inverse), of_tokens(v_scales_, i));
-      _mm_store_si128(reinterpret_cast<__m128i*>(weights_ + 4 * i),
-                      _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(in_units)));
-    }
+    for (int first = 0; first < vectors; first += kOwn)
+#pragma GCC unroll 2
+      for (int own = 0; own < kOwn; ++own) {
+        const int i = first + own;
+        const auto weights = exp2_normal<F>(F::sub(F::load(p_ + i * kWidth), top[own]));
+        sum[own] = F::add(sum[own], weights);
+        const auto in_units = F::mul(F::mul(weights, inverse), of_tokens(v_scales_, i));
+        _mm_store_si128(reinterpret_cast<__m128i*>(weights_ + 4 * i),
+                        _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(in_units)));
+      }
     for (int i = 0; i < kOwn; ++i) {
       const int at = i * kWidth;
       const auto old = F::load(highest_ + at), now = F::max(old, top[i]);

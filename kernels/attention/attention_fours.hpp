@@ -19,7 +19,8 @@ namespace {
 /// in order. NOTES.md, "Tokens of a block, four by four".
 template <class T, int G, int H, Ask kAsk>
 constexpr int kFoursBlock = greater(kBlockTokens<T, H, kAsk == Ask::nothing ? Ask::in_order : kAsk>,
-                                    16 / G);
+                                    16 / G) *
+                            (kAsk == Ask::by_l2_in_long_blocks ? 2 : 1);
 
 template <class F, class T, int G, int H, Ask kAsk>
 class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4> {
@@ -62,7 +63,7 @@ class FoursGroup : public Group<F, T, G, H, kAsk, kFoursBlock<T, G, H, kAsk>, 4>
     /// Lines `from` to `to` of the four.
     void ask(int from, int to) const {
       for (int line = from; line < to; ++line) {
-        ask_for_line<kAsk == Ask::by_l2>(once + line * kLine<T>);
+        ask_for_line<kAsk != Ask::in_order>(once + line * kLine<T>);
         ask_for_line<false>(again + line * kLine<T>);
       }
     }

@@ -16,10 +16,11 @@ constexpr int greater(int a, int b) { return a > b ? a : b; }
 /// Where the next block of the cache is asked for while this one is worked on: into L2 as an L1 of
 /// eight ways drops part of it (four cores of Zen 4, cold: 1.4 to 1.9 times as fast), in order for
 /// Zen 5, by L2 (and into L1 when it is half a block nearer) where tokens are taken four by four on
-/// Intel and, unless the hardware follows them better by itself, on Zen 4; AMX tiles ask in ways of
-/// their own. NOTES.md, "Into L1 or into L2", "Streams", "In the order of memory", "Lines
-/// prefetched twice" and "Lines left to the hardware".
-enum class Ask { nothing, into_l1, into_l2, by_l2, in_order };
+/// Intel and, unless the hardware follows them better by itself, on Zen 4, where some blocks are
+/// long; AMX tiles ask in ways of their own. NOTES.md, "Into L1 or into L2", "Streams", "In the
+/// order of memory", "Lines prefetched twice", "Lines left to the hardware" and "Tokens of a block,
+/// four by four".
+enum class Ask { nothing, into_l1, into_l2, by_l2, by_l2_in_long_blocks, in_order };
 
 /// Elements of a line of cache.
 template <class T>
