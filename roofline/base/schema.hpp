@@ -23,7 +23,7 @@ inline constexpr Column kCeilingsColumns[] = {
     {"level", "",
      "L1, L2, L3, DRAM, HBM, shared (a GPU's, latency only), launch or the link's name; empty for "
      "compute"},
-    {"operation", "", "fma_peak; read, write, copy, triad …; chase; launch"},
+    {"operation", "", "fma_peak; read, write, copy, triad …; pages_<bytes of each>; chase; launch"},
     {"dtype", "", "element type, as in benchmark names"},
     {"exec_unit", "", "scalar, simd-<isa>, cuda-core, mma, wgmma …"},
     {"threads", "count", "threads that ran it at the same time"},

@@ -173,8 +173,9 @@ Ceilings take_sweeps(const std::vector<Benchmark>& rows, Moments moments,
   return out;
 }
 
-/// The ceilings of probes without a size.
-std::vector<Ceiling> take_points(const std::vector<Benchmark>& rows, Moments moments) {
+/// The ceilings of probes of one size or none.
+std::vector<Ceiling> take_points(const std::vector<Benchmark>& rows, Moments moments,
+                                 const CeilingContext& context) {
   std::vector<Ceiling> out;
   for (const Benchmark& row : rows) {
     const auto add = [&](const char* resource, const std::string& level,
@@ -188,6 +189,11 @@ std::vector<Ceiling> take_points(const std::vector<Benchmark>& rows, Moments mom
       add("latency", "launch", row.variant, 0);
     } else if (row.kernel == "link") {
       add("link", row.variant, row.key("access"), row.bytes);
+    } else if (row.kernel == "pages") {
+      const std::string level = level_of_size(key_number(row, "size"), row.threads, context.caches);
+      if (!level.empty()) {
+        add("bandwidth", level, "pages_" + row.key("page_bytes"), row.bytes);
+      }
     }
   }
   return out;
@@ -263,8 +269,8 @@ Ceilings ceilings_from(const std::vector<Benchmark>& all, const CeilingContext& 
     });
     if (!known) out.sweep.push_back(point);
   }
-  for (const auto& found :
-       {take_points(quiet, Moments::kQuiet), take_points(rows, Moments::kAsLived), lived.rows}) {
+  for (const auto& found : {take_points(quiet, Moments::kQuiet, context),
+                            take_points(rows, Moments::kAsLived, context), lived.rows}) {
     out.rows.insert(out.rows.end(), found.begin(), found.end());
   }
   keep_best(out.rows);

@@ -1,4 +1,5 @@
-// The machine's measured limits, from the probes' rows (fma_peak, stream, chase, launch, link).
+// The machine's measured limits, from the probes' rows (fma_peak, stream, pages, chase, launch,
+// link).
 #pragma once
 
 #include <functional>

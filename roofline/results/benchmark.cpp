@@ -17,7 +17,7 @@ bool Benchmark::gated() const {
 }
 
 bool is_probe(const Benchmark& row) {
-  constexpr std::string_view kProbes[] = {"fma_peak", "stream", "chase", "launch", "link"};
+  constexpr std::string_view kProbes[] = {"fma_peak", "stream", "pages", "chase", "launch", "link"};
   return !row.variant.empty() &&
          std::find(std::begin(kProbes), std::end(kProbes), row.kernel) != std::end(kProbes);
 }

@@ -69,25 +69,28 @@ def _quiet_before_lived(rows):
 
 
 def _ceilings(rows, threads):
-    """Of each level's bandwidth that of the unit which is the roof."""
+    """Of each level's reads, and of those of pages, the ones of the unit which is the roof."""
     def read(row):
-        return row["resource"] == "bandwidth" and row["operation"] == "read"
+        of_pages = row["operation"].startswith("pages_")
+        return row["resource"] == "bandwidth" and (row["operation"] == "read" or of_pages)
+    def place(row):
+        return level_order(row["level"]), row["operation"] != "read", row["operation"]
     rows = [row for row in rows if row["threads"] == threads and row["measured"]]
     rows = [row for row in rows if read(row) or row["resource"] == "compute"]
-    rows.sort(key=lambda row: level_order(row["level"]) if read(row) else -1)
+    rows.sort(key=lambda row: place(row) if read(row) else (-1,))
     order = lambda row: roof_order(row["verdict"], float(row["measured"]))
     best = {}
     for row in filter(read, rows):
-        best[row["level"]] = max(best.get(row["level"], order(row)), order(row))
+        best[place(row)] = max(best.get(place(row), order(row)), order(row))
     shown = []
     for row in rows:
         bandwidth = read(row)
-        if bandwidth and order(row) < best[row["level"]]:
+        if bandwidth and order(row) < best[place(row)]:
             continue
         unit = "B/s" if bandwidth else style.operations(row["dtype"])
         theory = _number(row["theory_at_clock"])
         shown.append([
-            f"{row['level']} read" if bandwidth else f"{row['dtype']} {row['exec_unit']}",
+            f"{row['level']} {row['operation']}" if bandwidth else f"{row['dtype']} {row['exec_unit']}",
             style.quantity(theory, unit) if theory else "",
             style.quantity(float(row["measured"]), unit),
             _share(_number(row["fraction_of_theory"])),

@@ -1,8 +1,13 @@
 // The probes of arithmetic and latency refuse a kernel that does less than it says.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <vector>
+
 #include "kernels/chase/chase.hpp"
 #include "kernels/fma_peak/fma_peak.hpp"
+#include "kernels/pages/pages.hpp"
 #include "kernels/registry.hpp"
 
 namespace kernels {
@@ -45,6 +50,74 @@ TEST(ChaseVerify, RefusesAWalkOfOneLoadFewer) {
     EXPECT_EQ(verdict({"chase", "right", Need::none, Threads::any, "", &right}, c), "") << size;
     EXPECT_NE(verdict({"chase", "wrong", Need::none, Threads::any, "", &wrong}, c), "") << size;
   }
+}
+
+/// The bits of the floats of all pages but the last kMissing.
+template <int kMissing>
+std::uint32_t read_pages(const float* const* pages, std::int64_t count, std::int64_t floats) {
+  std::uint32_t bits = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t at = 0; at < floats - (i == count - 1 ? kMissing : 0); ++at)
+      bits ^= std::bit_cast<std::uint32_t>(pages[i][at]);
+  return bits;
+}
+
+Case case_of_pages(const char* page_bytes, const char* size) {
+  return {.dtype = "f32", .keys = {{"page_bytes", page_bytes}, {"size", size}}, .threads = 2};
+}
+
+TEST(PagesVerify, RefusesOneFloatLess) {
+  const pages::Kernel right = {.exec_unit = "scalar", .read = read_pages<0>},
+                      wrong = {.exec_unit = "scalar", .read = read_pages<1>};
+  for (const char* size : {"16384", "9437184"}) {
+    const Case c = case_of_pages("4096", size);
+    EXPECT_EQ(verdict({"pages", "right", Need::none, Threads::any, "", &right}, c), "") << size;
+    EXPECT_NE(verdict({"pages", "wrong", Need::none, Threads::any, "", &wrong}, c), "") << size;
+  }
+}
+
+TEST(Pages, RunOverAllOfThemBeforeOneComesAgain) {
+  static std::vector<const float*> seen;  // by one thread
+  const pages::Kernel kernel = {
+      .exec_unit = "scalar",
+      .read = [](const float* const* pages, std::int64_t count, std::int64_t) {
+        seen.insert(seen.end(), pages, pages + count);
+        return std::uint32_t{0};
+      }};
+  const KernelInfo info = {"pages", "of a test", Need::none, Threads::any, "", &kernel};
+  Case c = case_of_pages("2048", "12582912");
+  c.threads = 1;
+  const auto problem = operation_of(info).bind(info, c, kCaches);
+  EXPECT_EQ(problem->cost().bytes, 4 << 20);
+  EXPECT_EQ(problem->working_set_bytes(), 12 << 20);
+  EXPECT_EQ(problem->traffic().dram, (4 << 20));
+  problem->run(0, 1);
+  problem->run(1, 2);
+  ASSERT_EQ(seen.size(), 6144u);
+  std::size_t in_order = 0;
+  for (std::size_t i = 1; i < seen.size(); ++i) in_order += seen[i] == seen[i - 1] + 512;
+  EXPECT_LT(in_order, 20u) << "of 6143 pages that should lie anywhere";
+  std::sort(seen.begin(), seen.end());
+  EXPECT_EQ(std::unique(seen.begin(), seen.end()), seen.end());
+}
+
+TEST(Pages, RefusesWhatIsNone) {
+  const pages::Kernel kernel = {.exec_unit = "scalar", .read = read_pages<0>};
+  const KernelInfo info = {"pages", "of a test", Need::none, Threads::any, "", &kernel};
+  const auto complaint = [&](const char* page_bytes, const char* size) -> std::string {
+    try {
+      operation_of(info).bind(info, case_of_pages(page_bytes, size), kCaches);
+    } catch (const BadInput& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(complaint("3072", "1048576"),
+            "shape: page_bytes:3072 must be a power of two of at least 1024");
+  EXPECT_EQ(complaint("512", "1048576"),
+            "shape: page_bytes:512 must be a power of two of at least 1024");
+  EXPECT_EQ(complaint("4096", "16383"), "shape: size:16383 must be at least 4 pages of 4096");
+  EXPECT_EQ(complaint("4096", "1099511627776").substr(0, 13), "shape: needs ");
 }
 
 TEST(ChaseTraffic, IsALinePastL1) {

@@ -90,7 +90,7 @@ TEST(Ceilings, LevelOfASize) {
 
 TEST(Ceilings, AUsersKernelWithAProbesNameIsNone) {
   std::vector<Benchmark> rows;
-  for (const char* name : {"launch", "stream", "chase", "link", "fma_peak"}) {
+  for (const char* name : {"launch", "stream", "pages", "chase", "link", "fma_peak"}) {
     rows.push_back(probe(name, "", "f32", {}, 1, 1e-6, 1e3, 1e3));
     rows.back().shape = "1024";
   }
@@ -175,6 +175,31 @@ TEST(Ceilings, ALatencyShorterThanTheOneBeforeIsOutOfOrder) {
   EXPECT_DOUBLE_EQ(at(c, "L1").measured, 2e-9);
   EXPECT_EQ(at(c, "L1").verdict, "ok");
   EXPECT_EQ(at(c, "L2").verdict, "out-of-order");
+}
+
+TEST(Ceilings, PagesOfEachSizeHaveTheirOwnAndNoPlateau) {
+  std::vector<Benchmark> rows;
+  for (const auto& [page, seconds] : {std::pair{"2048", 4e-4}, {"4096", 2e-4}}) {
+    rows.push_back(probe("pages", "avx2", "f32",
+                         {{"page_bytes", page}, {"size", std::to_string(256 * MiB)}}, 1, seconds, 0,
+                         4e6));
+  }
+  rows.push_back(rows.back());  // another way, faster
+  rows.back().variant = "avx2_into_l1";
+  rows.back().bytes = 5e6;
+  rows.back().exec_unit = "simd-avx2";
+  const auto small =
+      probe("pages", "avx2", "f32", {{"page_bytes", "4096"}, {"size", "16384"}}, 1, 1e-7, 0, 16384);
+  rows.push_back(small);  // of a set that L1 holds
+  const auto c = ceilings_from(rows, context());
+  ASSERT_EQ(c.rows.size(), 3u);
+  EXPECT_EQ(c.rows[0].id(), "bandwidth/DRAM/pages_2048/simd-avx2/threads:1");
+  EXPECT_DOUBLE_EQ(c.rows[0].measured, 1e10);
+  EXPECT_EQ(c.rows[1].operation, "pages_4096");
+  EXPECT_EQ(c.rows[1].level, "L1");
+  EXPECT_EQ(c.rows[2].level, "DRAM");
+  EXPECT_DOUBLE_EQ(c.rows[2].measured, 2.5e10);
+  for (const Ceiling& row : c.rows) EXPECT_EQ(row.verdict, "ok") << row.id() << row.cause;
 }
 
 TEST(Ceilings, TheoryAtTheClock) {

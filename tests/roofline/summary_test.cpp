@@ -24,9 +24,10 @@ TEST(CeilingsSummary, ShowsReadsByLevelAndTellsLinksApart) {
   };
   const std::string text = ceilings_summary(
       {row("bandwidth", "L2", "read", "again,quiet"), row("bandwidth", "L1", "read", "quiet"),
-       row("bandwidth", "L1", "write", "quiet"), row("link", "sm80_pinned", "d2h", "quiet"),
-       row("link", "sm80_pinned", "h2d", "quiet")});
+       row("bandwidth", "L1", "write", "quiet"), row("bandwidth", "HBM", "pages_4096", "quiet"),
+       row("link", "sm80_pinned", "d2h", "quiet"), row("link", "sm80_pinned", "h2d", "quiet")});
   EXPECT_LT(text.find("L1"), text.find("L2")) << text;
+  EXPECT_LT(text.find("L2"), text.find("HBM pages_4096")) << text;
   EXPECT_NE(text.find("sm80_pinned d2h"), std::string::npos) << text;
   EXPECT_NE(text.find("sm80_pinned h2d"), std::string::npos) << text;
   EXPECT_NE(text.find("read of L1 is doubtful"), std::string::npos) << text;
