@@ -108,6 +108,8 @@ class Group {
   using Walk = kernels::attention::Walk<T, G, H, kAsk, kBlock, kRun>;
   static constexpr bool kByRow = kRun == 1;  ///< tokens are not taken several at a time
   static constexpr int kMostTokens = kBlock;
+  /// Whether blocks of tokens in order may be longer (Ask::by_l2_in_long_blocks).
+  static constexpr bool kLongBlocks = false;
   /// Whether other groups may take in blocks between two of its own.
   static constexpr bool kInTurns = true;
 

@@ -151,14 +151,6 @@ constexpr bool leaves_to_hardware() {
   return (kBf16 ? G == 2 : G == 1 && kFloat) && sizeof(typename F::V) == 64;
 }
 
-/// Whether blocks of tokens in order are long where they are asked for by L2: in groups of 8 what a
-/// block takes beside its multiply-adds is a share of them that counts (one core of Zen 4, cold,
-/// bf16 and int8: 1.08 to 1.10 times as fast). NOTES.md, "Tokens of a block, four by four".
-template <class T, int G, class Heads>
-constexpr bool takes_long_blocks() {
-  return !Heads::kByRow && G == 8 && sizeof(T) < 4;
-}
-
 /// Chunks of the context as well, for threads to share, with software prefetch.
 template <class F, class T, template <class, class, int, int, Ask> class Heads = SimdGroup>
 void attend_split(const Args<T>& a) {
@@ -177,9 +169,9 @@ void attend_split(const Args<T>& a) {
       constexpr bool kByRow = InOrder::kByRow, kLeaves = leaves_to_hardware<F, T, G, InOrder>();
       constexpr Ask kInStreams = kByRow ? Ask::into_l1 : Ask::by_l2,
                     kIntoL2 = kByRow ? Ask::into_l2 : Ask::by_l2,
-                    kContiguous = kLeaves                              ? Ask::nothing
-                                  : takes_long_blocks<T, G, InOrder>() ? Ask::by_l2_in_long_blocks
-                                                                       : kIntoL2;
+                    kContiguous = kLeaves                ? Ask::nothing
+                                  : InOrder::kLongBlocks ? Ask::by_l2_in_long_blocks
+                                                         : kIntoL2;
       if (a.reading == Reading::in_order)
         attend_piece<InOrder>(a, item, chunk, chunks);
       else if (a.reading == Reading::streams)

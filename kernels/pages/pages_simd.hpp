@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "kernels/pages/pages.hpp"
-#include "kernels/simd/opaque.hpp"
 
 namespace kernels::pages {
 namespace {

@@ -80,6 +80,8 @@ double rank(const std::string& resource, double value) {
   return resource == "latency" ? 1 / value : value;
 }
 
+bool is_of_pages(const Ceiling& row) { return row.operation.starts_with("pages_"); }
+
 bool is_main_memory(std::string_view level) { return level == "DRAM" || level == "HBM"; }
 
 int level_rank(std::string_view level) {

@@ -68,6 +68,9 @@ int level_rank(std::string_view level);
 /// DRAM, or a GPU's HBM.
 bool is_main_memory(std::string_view level);
 
+/// Reads of whole pages at random, which say what a paged cache gets of a level: no roof.
+bool is_of_pages(const Ceiling& row);
+
 /// Kernels run on random data, warmed up and not for long: a row on zeros, of a rested chip (burst)
 /// or after seconds of load (sustained) says what those are worth and is no roof.
 bool is_roof(const Ceiling& row);

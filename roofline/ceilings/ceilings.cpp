@@ -191,7 +191,7 @@ std::vector<Ceiling> take_points(const std::vector<Benchmark>& rows, Moments mom
       add("link", row.variant, row.key("access"), row.bytes);
     } else if (row.kernel == "pages") {
       const std::string level = level_of_size(key_number(row, "size"), row.threads, context.caches);
-      if (!level.empty()) {
+      if (!level.empty() && !std::isnan(key_number(row, "page_bytes"))) {
         add("bandwidth", level, "pages_" + row.key("page_bytes"), row.bytes);
       }
     }

@@ -64,7 +64,8 @@ void note_missing(const Box& box, Report& report) {
     if (!box.has(device)) continue;
     const auto has = [&](const char* what, std::string_view resource, std::string_view level) {
       if (std::none_of(box.ceilings.begin(), box.ceilings.end(), [&](const Ceiling& c) {
-            return c.device == device && c.resource == resource && c.level == level;
+            return c.device == device && c.resource == resource && c.level == level &&
+                   !is_of_pages(c);
           })) {
         report.notes.push_back(fmt::format("{}: {} was not measured", device, what));
       }

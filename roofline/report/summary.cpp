@@ -17,21 +17,18 @@ namespace {
 /// Counted over modelled work that are taken for the same.
 constexpr double kBytesAgree = 0.03, kFlopsAgree = 0.01;
 
-/// What a paged cache gets of a memory.
-bool of_pages(const Ceiling& c) { return c.operation.starts_with("pages_"); }
-
 /// What tells a ceiling from others of its resource and unit.
 std::string place_of(const Ceiling& c) {
   if (c.resource == "compute") return c.dtype;
-  const bool by_operation = c.resource == "link" || c.level == "launch" || of_pages(c);
+  const bool by_operation = c.resource == "link" || c.level == "launch" || is_of_pages(c);
   return by_operation ? fmt::format("{} {}", c.level, c.operation) : c.level;
 }
 
 /// By level, however often one was measured; else as in ceilings.csv.
 std::vector<Ceiling> in_order(std::vector<Ceiling> ceilings) {
   const auto order = [](const Ceiling& c) {
-    return std::make_tuple(c.device, c.resource != "compute", c.resource, of_pages(c), c.operation,
-                           c.dtype, c.exec_unit, c.threads, level_rank(c.level));
+    return std::make_tuple(c.device, c.resource != "compute", c.resource, is_of_pages(c),
+                           c.operation, c.dtype, c.exec_unit, c.threads, level_rank(c.level));
   };
   std::stable_sort(ceilings.begin(), ceilings.end(),
                    [&](const Ceiling& a, const Ceiling& b) { return order(a) < order(b); });
@@ -121,7 +118,7 @@ std::string ceilings_summary(const std::vector<Ceiling>& all) {
     if (hidden(ceilings, c)) continue;
     const bool quiet = c.condition.ends_with("quiet");
     const Ceiling* lived = under(ceilings, c, "as-lived");
-    if (c.resource == "bandwidth" && c.operation != "read" && !of_pages(c)) {
+    if (c.resource == "bandwidth" && c.operation != "read" && !is_of_pages(c)) {
       ++left_out;
       continue;
     }

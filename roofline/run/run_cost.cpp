@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,7 @@ double core_rate(std::string_view dtype) {
 /// What a benchmark on a CPU takes, by its name.
 struct Work {
   double cold_bytes = 0;  ///< that its process makes, so that calls find them in main memory
+  std::string made_for;   ///< those that share them
   double parameters = 0;  ///< that it makes for itself
   double call_s = 0;
 };
@@ -71,10 +73,11 @@ Work work_of(std::string_view name, double cold_bytes) {
     out.parameters = key("layers", 0) * kLayer + key("V", 0) * kVocabulary;
     bytes = out.parameters * element;
     flops = 2 * key("B", 0) * out.parameters;
-  } else if (op == "stream") {
+  } else if (op == "stream" || op == "pages") {
     out.cold_bytes = cold_bytes;
+    out.made_for = row.key("page_bytes");
   }
-  if (op != "stream" && name.find("/temp:cold") == name.npos) out.cold_bytes = 0;
+  if (op != "stream" && op != "pages" && name.find("/temp:cold") == name.npos) out.cold_bytes = 0;
   const double rate = core_rate(dtype.substr(0, mixed)) * key("threads", 1);
   out.call_s = std::max(flops / rate, bytes / kMemory);
   return out;
@@ -99,12 +102,15 @@ double expected_s(const Unit& unit, const Sampling& sampling) {
   const auto benchmarks = static_cast<double>(unit.names.size());
   if (!unit.gpu) {
     double made_s = 0, calls_s = 0, parameters = 0;
+    std::map<std::string, double> made_bytes;
     for (const std::string& name : unit.names) {
       const Work work = work_of(name, sampling.cold_bytes);
-      made_s = std::max(made_s, work.cold_bytes * kMake_s);
+      double& bytes = made_bytes[work.made_for];
+      bytes = std::max(bytes, work.cold_bytes);
       parameters += work.parameters;
       calls_s += (sampling.samples + sampling.rounds * kCallsBefore) * work.call_s;
     }
+    for (const auto& [who, bytes] : made_bytes) made_s += bytes * kMake_s;
     return sampling.rounds * (kProcess_s + made_s + parameters * kStep_s) + calls_s +
            benchmarks * sampling.samples * sampling.sample_s * kSampleCost;
   }

@@ -58,14 +58,16 @@ def _roof_order(row):
 def memory_roofs(results, device):
     """The fastest measured read of each level on the whole device, inner level first.
 
-    Reads are what roofline.csv holds kernels against; another operation stands in for a missing
-    one.
+    Reads are what roofline.csv holds kernels against; another operation, but no pages at random,
+    stands in for a missing one.
     """
     threads = all_core_threads(results, device)
     better = lambda row: (row.operation == "read", *_roof_order(row))
     best = {}
     for row in results.ceilings:
         if (row.device, row.resource) != (device, "bandwidth") or not row.measured:
+            continue
+        if row.operation.startswith("pages_"):
             continue
         if row.threads is not None and row.threads != threads:
             continue

@@ -15,7 +15,8 @@ kernels::Caches of_cores(int cores) {
           .cores = cores};
 }
 
-const std::vector<std::string> kAll = {"fma_peak", "stream", "chase", "dot", "matmul", "attention"};
+const std::vector<std::string> kAll = {"fma_peak", "stream", "pages",    "chase",
+                                       "dot",      "matmul", "attention"};
 
 TEST(CaseList, OneCoreHasEveryNameOnceAndTheTypesThatTwoHave) {
   for (const std::string& op : kAll) {
@@ -37,7 +38,7 @@ TEST(CaseList, OneCoreHasEveryNameOnceAndTheTypesThatTwoHave) {
 std::set<std::string> ops_of(const Options& options) {
   std::set<std::string> ops;
   for (const Entry& entry :
-       list_entries({"fma_peak", "stream", "chase"}, options, of_cores(2), {.cores = 0}))
+       list_entries({"fma_peak", "stream", "pages", "chase"}, options, of_cores(2), {.cores = 0}))
     ops.insert(std::string(entry.kernel->op));
   return ops;
 }
@@ -46,6 +47,8 @@ TEST(CaseList, ACaseOfOnesOwnIsThatOfTheOperationsThatDoIt) {
   using Ops = std::set<std::string>;
   EXPECT_EQ(ops_of({.shape = "size:65536", .dtype = "u64"}), Ops{"chase"});
   EXPECT_EQ(ops_of({.shape = "access:read/size:65536"}), Ops{"stream"});
+  EXPECT_EQ(ops_of({.shape = "page_bytes:4096/size:65536"}), Ops{"pages"});
+  EXPECT_THROW(ops_of({.shape = "page_bytes:4000/size:65536"}), kernels::BadInput);
   EXPECT_THROW(ops_of({.shape = "access:read/size:65536", .dtype = "f99"}), kernels::BadInput);
   EXPECT_THROW(ops_of({.shape = "access:read/sice:65536"}), kernels::BadInput);
   EXPECT_THROW(ops_of({.shape = "size:65536/level:shared", .dtype = "u64"}), kernels::BadInput)

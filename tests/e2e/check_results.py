@@ -162,7 +162,8 @@ def check_ceilings(rows, machine, sweep):
     check_order(rows)
     check_presence(rows, machine)
     for row in rows:
-        if row["device"] == "cpu" and row["resource"] in ("bandwidth", "latency"):
+        of_pages = row["operation"].startswith("pages_")
+        if row["device"] == "cpu" and row["resource"] in ("bandwidth", "latency") and not of_pages:
             same = [s for s in sweep if all(s[c] == row[c] for c in
                     ("device", "resource", "level", "operation", "threads"))]  # fmt: skip
             expect(same, row["where"], "no size in sweep.csv behind it")
@@ -211,6 +212,9 @@ def check_presence(rows, machine):
                     continue
                 expect(("bandwidth", level, operation, count) in have, "ceilings.csv",
                        f"no {level} {operation} bandwidth for {count:g} threads")  # fmt: skip
+    for count in threads:
+        expect(("bandwidth", "DRAM", "pages_4096", count) in have, "ceilings.csv",
+               f"no DRAM bandwidth of pages for {count:g} threads")  # fmt: skip
     for dtype in ("f64", "f32", "s8"):
         for count in threads:
             expect(any(r["resource"] == "compute" and r["dtype"] == dtype and r["threads"] == count

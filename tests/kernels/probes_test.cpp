@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 #include <vector>
 
 #include "kernels/chase/chase.hpp"
+#include "kernels/cost.hpp"
+#include "kernels/cpu_features.hpp"
 #include "kernels/fma_peak/fma_peak.hpp"
 #include "kernels/pages/pages.hpp"
 #include "kernels/registry.hpp"
@@ -78,6 +81,7 @@ TEST(PagesVerify, RefusesOneFloatLess) {
 
 TEST(Pages, RunOverAllOfThemBeforeOneComesAgain) {
   static std::vector<const float*> seen;  // by one thread
+  seen.clear();
   const pages::Kernel kernel = {
       .exec_unit = "scalar",
       .read = [](const float* const* pages, std::int64_t count, std::int64_t) {
@@ -99,6 +103,46 @@ TEST(Pages, RunOverAllOfThemBeforeOneComesAgain) {
   EXPECT_LT(in_order, 20u) << "of 6143 pages that should lie anywhere";
   std::sort(seen.begin(), seen.end());
   EXPECT_EQ(std::unique(seen.begin(), seen.end()), seen.end());
+}
+
+/// A list exactly as long as it must be, so that AddressSanitizer sees reads beyond it, of pages
+/// that are shorter than lines are asked for ahead, as long and longer.
+TEST(PagesRead, GivesTheBitsOfAllPages) {
+  for (const KernelInfo& info : all_kernels()) {
+    if (info.op != "pages" || info.gpu() || !missing(info.needs).empty()) continue;
+    for (const std::int64_t bytes : {1024, 4096, 16384}) {
+      const std::int64_t count = 2 * pages::kSideBySide,
+                         floats = bytes / static_cast<std::int64_t>(sizeof(float));
+      std::vector<float> memory(count * floats);
+      for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(i * i + 1);
+      std::vector<const float*> list;
+      for (std::int64_t i = 0; i < count + pages::kBehind; ++i)
+        list.push_back(memory.data() + (count - 1 - i % count) * floats);
+      EXPECT_EQ(static_cast<const pages::Kernel*>(info.table)->read(list.data(), count, floats),
+                read_pages<0>(list.data(), count, floats))
+          << info.variant << " " << bytes;
+    }
+  }
+}
+
+TEST(PagesCases, LieInMainMemoryOnAnyNumberOfCores) {
+  constexpr std::int64_t kMb = 1 << 20;
+  const Operation& operation = operation_of(
+      *std::find_if(all_kernels().begin(), all_kernels().end(),
+                    [](const KernelInfo& info) { return info.op == "pages" && !info.gpu(); }));
+  for (const auto& [l3, cores] :
+       {std::pair{32 * kMb, 1}, {64 * kMb, 3}, {128 * kMb, 24}, {0 * kMb, 7}}) {
+    const Caches caches = {.l1d = 32 << 10, .l2 = l3 / 64, .l3 = l3, .cores = cores};
+    std::size_t quick = 0;
+    const auto all = operation.cases(caches);
+    for (const Case& c : all) {
+      EXPECT_GE(c.size("size") * c.threads, cold_footprint(caches)) << c.name() << " on " << cores;
+      EXPECT_EQ(c.size("size") % (pages::kSideBySide * c.size("page_bytes")), 0) << c.name();
+      quick += c.quick;
+    }
+    EXPECT_EQ(all.size(), 3 * quick);
+    EXPECT_EQ(quick, cores > 1 ? 2u : 1u);
+  }
 }
 
 TEST(Pages, RefusesWhatIsNone) {

@@ -191,6 +191,7 @@ TEST(Ceilings, PagesOfEachSizeHaveTheirOwnAndNoPlateau) {
   const auto small =
       probe("pages", "avx2", "f32", {{"page_bytes", "4096"}, {"size", "16384"}}, 1, 1e-7, 0, 16384);
   rows.push_back(small);  // of a set that L1 holds
+  rows.push_back(probe("pages", "avx2", "f32", {{"size", "16384"}}, 1, 1e-8, 0, 16384));
   const auto c = ceilings_from(rows, context());
   ASSERT_EQ(c.rows.size(), 3u);
   EXPECT_EQ(c.rows[0].id(), "bandwidth/DRAM/pages_2048/simd-avx2/threads:1");

@@ -249,6 +249,11 @@ TEST(RunCost, MakingDataAndLongCallsAreMostOfItOnACpu) {
   };
   EXPECT_NEAR(of({"dot/a/f32/N:8/temp:warm/threads:1"}), own, 1e-6);
   EXPECT_NEAR(of({"stream/a/f32/access:read/size:8/threads:1"}), own + 3, 1e-6);
+  EXPECT_NEAR(of({"pages/a/f32/page_bytes:2048/size:8/threads:1",
+                  "pages/b/f32/page_bytes:2048/size:8/threads:1",
+                  "pages/a/f32/page_bytes:4096/size:8/threads:1"}),
+              own + 3 + 3 + 2 * 0.153, 1e-6)
+      << "a set for each size of page";
   EXPECT_NEAR(of({"dot/a/f32/N:8/temp:cold/threads:1", "dot/b/f32/N:8/temp:cold/threads:1"}),
               own + 3 + 0.153, 1e-6);
   // 2e9 and 64 MB of weights; 64 MB over 25 GB/s.

@@ -258,9 +258,9 @@ for (const run of runs) {
   }
 }
 
-// Measured ceilings of a device on these threads: the fastest read of each level (another operation
-// only where no read was measured), and the best rate of each dtype and unit; one that is flat and
-// below its own theory before a higher one.
+// Measured ceilings of a device on these threads: the fastest read of each level (another
+// operation, but no pages at random, only where no read was measured), and the best rate of each
+// dtype and unit; one that is flat and below its own theory before a higher one.
 function roofsOf(run, device, threads) {
   const ours = run.ceilings.filter(
       (c) => c.device === device && c.measured && (c.threads == null || c.threads === threads));
@@ -270,8 +270,8 @@ function roofsOf(run, device, threads) {
   const doubtful = (c) => /no-plateau|above-theory/.test(c.verdict);
   const higher = (a, b) => doubtful(a) !== doubtful(b) ? doubtful(b) : a.measured > b.measured;
   const memory = best(
-      ours.filter((c) => c.resource === "bandwidth"), (c) => c.level,
-      (a, b) => (read(a) !== read(b) ? read(a) : higher(a, b)));
+      ours.filter((c) => c.resource === "bandwidth" && !c.operation.startsWith("pages_")),
+      (c) => c.level, (a, b) => (read(a) !== read(b) ? read(a) : higher(a, b)));
   const compute = best(
       ours.filter((c) => c.resource === "compute"), (c) => `${c.dtype} ${c.exec_unit}`, higher);
   return {
