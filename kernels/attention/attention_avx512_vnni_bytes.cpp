@@ -4,7 +4,7 @@
 // Bound: the DRAM read roof.
 // Gains over avx512_vnni: half the multiply-adds, no widening. Zen 5, cold, one core 1.05 times as
 // fast for one head, 1.2 for groups of 4, 1.7 for 8; two cores, which memory holds back, 1.03, 1.11
-// and 1.29. Zen 4, cold, one core 1.26, 1.63 and 1.92, two 1.27, 1.14 and 1.90. Emerald Rapids,
+// and 1.29. Zen 4, cold, one core 1.26, 1.63 and 2.11, two 1.27, 1.14 and 2.02. Emerald Rapids,
 // cold, one core 1.20, 1.19 and 1.58.
 // Tried and left: NOTES.md, "Bytes by vpdpbusd".
 #include "kernels/attention/attention_fours.hpp"

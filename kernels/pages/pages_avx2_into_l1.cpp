@@ -1,7 +1,7 @@
 // Idea: four pages side by side by 256-bit loads, lines asked for into L1 two kilobytes before.
 // Bound: main memory where it is read in pieces.
-// Gains over loads alone: lines of four pages are in flight before the hardware has seen where a
-// page goes.
+// Gains: the first rung. Its requests are half of avx2's, for cores whose L1 waits for as many
+// lines as their L2.
 #include "kernels/pages/pages_simd.hpp"
 #include "kernels/simd/avx2.hpp"
 

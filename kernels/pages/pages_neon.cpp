@@ -1,6 +1,6 @@
-// Idea: four pages side by side by 128-bit loads, asked for into L2 and then into L1. Untuned.
+// Idea: four pages side by side by 128-bit loads, asked for into L2 and then into L1.
 // Bound: main memory where it is read in pieces.
-// Gains over loads alone: lines of several pages in flight. It has run under emulation only.
+// Gains: not known, it has run under emulation only.
 #include "kernels/pages/pages_simd.hpp"
 #include "kernels/simd/neon.hpp"
 
