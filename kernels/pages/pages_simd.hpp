@@ -18,7 +18,7 @@ std::uint32_t read(const float* const* pages, std::int64_t count, std::int64_t f
                          kFirst = kIntoL1 / static_cast<std::int64_t>(sizeof(float));
   static_assert(kIntoL2 <= kFarthest && kIntoL1 <= kFarthest);
   const int shift = std::countr_zero(static_cast<std::uint64_t>(floats));
-  typename F::V all[kSideBySide], pending;
+  typename F::V all[kSideBySide];
   for (auto& v : all) v = F::zero();
   for (std::int64_t i = 0; i < count; i += kSideBySide)
     for (std::int64_t at = 0; at < floats; at += kPiece)
@@ -37,11 +37,8 @@ std::uint32_t read(const float* const* pages, std::int64_t count, std::int64_t f
           __builtin_prefetch(into_l1 + line, 0, 3);
         }
 #pragma GCC unroll 8
-        for (std::int64_t v = 0; v < kPiece; v += F::kWidth)
-          if (v / F::kWidth % 2 == 0)
-            pending = F::load(now + v);
-          else
-            all[side] = F::exclusive_or(all[side], pending, F::load(now + v));
+        for (std::int64_t v = 0; v < kPiece; v += 2 * F::kWidth)
+          all[side] = F::exclusive_or(all[side], F::load(now + v), F::load(now + v + F::kWidth));
       }
   const typename F::V none = F::zero();
   typename F::V last = none;
