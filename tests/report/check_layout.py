@@ -266,6 +266,23 @@ class Tables(unittest.TestCase):
         self.assertIn("| matmul bf16 | M:8192", gpu)
         self.assertNotIn("DRAM", gpu)
 
+    def test_pages_at_random_are_in_the_table_and_no_roof(self):
+        """Neither beside a read of the main memory nor where there is none."""
+        results = load.results(HERE / "fixture")
+        pages = [replace(r, operation="pages_4096") if (r.level, r.operation) == ("DRAM", "copy") else r
+                 for r in results.ceilings]  # fmt: skip
+        faster = [replace(r, measured=10 * r.measured) if r.operation == "pages_4096" else r for r in pages]
+        alone = [r for r in faster if r.level != "DRAM" or r.operation == "pages_4096"]
+        roofs = lambda rows: select_rows.memory_roofs(replace(results, ceilings=rows), "cpu")
+        self.assertEqual([(r.level, r.operation) for r in roofs(faster)][-1], ("DRAM", "read"))
+        self.assertNotIn("DRAM", [r.level for r in roofs(alone)])
+        row = {"resource": "bandwidth", "level": "DRAM", "operation": "read", "threads": "4", "dtype": "f32",
+               "measured": "4e10", "theory_at_clock": "", "fraction_of_theory": "", "verdict": "ok"}  # fmt: skip
+        rows = [{**row, "operation": "pages_4096", "measured": rate} for rate in ("2e10", "3e10")]
+        shown = markdown_table._ceilings([*rows, row, {**row, "operation": "copy"}], "4")
+        self.assertEqual([line[0] for line in shown], ["DRAM read", "DRAM pages_4096"])
+        self.assertIn("30", shown[1][2])
+
     def test_python_without_matplotlib_is_told_in_a_line(self):
         fixture = Path(__file__).parent / "fixture"
         said = subprocess.run([sys.executable, "-S", markdown_table.__file__, fixture], capture_output=True, text=True)

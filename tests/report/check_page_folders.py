@@ -119,6 +119,15 @@ class Folders(FoldersCase):
                     (a, b),
                 )
 
+    def test_pages_at_random_are_no_roof(self):
+        rows = read(self.folder / "ceilings.csv")
+        pages = {"operation": "pages_4096", "measured": "9e12", "measured_low": "", "measured_high": ""}
+        rows = [{**r, **pages} if (r["level"], r["operation"]) == ("DRAM", "copy") else r for r in rows]
+        write(self.folder / "ceilings.csv", [r for r in rows if (r["level"], r["operation"]) != ("DRAM", "read")])
+        self.open()
+        stand_in = self.js("return roofsOf(runs[0], 'cpu', 4).memory.find((c) => c.level === 'DRAM').operation")
+        self.assertEqual(stand_in, "triad")
+
     def test_peak_labels_stand_in_the_margin(self):
         """Of a dozen peaks within 1 %: beside the frame, within its height, apart, in the peaks' order."""
         rows = read(self.folder / "ceilings.csv")
