@@ -71,8 +71,11 @@ double launch_time(std::span<const Ceiling> rows, std::string_view device) {
 }
 
 void flag(Ceiling& row, std::string_view verdict, std::string cause) {
-  row.verdict =
-      row.verdict == "ok" ? std::string(verdict) : fmt::format("{}+{}", row.verdict, verdict);
+  if (row.verdict == "ok") {
+    row.verdict = verdict;
+  } else if (row.verdict.find(verdict) == std::string::npos) {
+    row.verdict = fmt::format("{}+{}", row.verdict, verdict);
+  }
   row.cause = row.cause.empty() ? std::move(cause) : fmt::format("{}; {}", row.cause, cause);
 }
 

@@ -71,6 +71,33 @@ void check_order(std::vector<Ceiling>& rows) {
   }
 }
 
+/// The fastest of the rows that `is_one` of the same memory at the same moments as `like`.
+template <class IsOne>
+Ceiling* fastest_beside(std::vector<Ceiling>& rows, const Ceiling& like, IsOne is_one) {
+  Ceiling* fastest = nullptr;
+  for (Ceiling& row : rows) {
+    const bool same = row.resource == "bandwidth" && row.device == like.device &&
+                      row.level == like.level && row.threads == like.threads &&
+                      row.condition == like.condition;
+    if (same && is_one(row) && (!fastest || row.measured > fastest->measured)) fastest = &row;
+  }
+  return fastest;
+}
+
+/// A read that pages at random are faster than: the memory, or its roof, was another then.
+void check_pages(std::vector<Ceiling>& rows) {
+  const auto is_read = [](const Ceiling& row) { return row.operation == "read"; };
+  for (Ceiling& row : rows) {
+    if (row.resource != "bandwidth" || fastest_beside(rows, row, is_read) != &row) continue;
+    const Ceiling* pages = fastest_beside(rows, row, is_of_pages);
+    if (pages && pages->measured > row.measured * (1 + kClockUncertainty)) {
+      flag(row, "below-kernel",
+           fmt::format("{} is {:.1f} % above it", pages->operation,
+                       100 * (pages->measured / row.measured - 1)));
+    }
+  }
+}
+
 }  // namespace
 
 void flag_doubtful(std::vector<Ceiling>& ceilings, const std::vector<Benchmark>& probes) {
@@ -78,6 +105,7 @@ void flag_doubtful(std::vector<Ceiling>& ceilings, const std::vector<Benchmark>&
   check_quiet(ceilings, probes);
   check_steadiness(ceilings);
   check_order(ceilings);
+  check_pages(ceilings);
 }
 
 }  // namespace roofline

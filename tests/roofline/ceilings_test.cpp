@@ -203,6 +203,33 @@ TEST(Ceilings, PagesOfEachSizeHaveTheirOwnAndNoPlateau) {
   for (const Ceiling& row : c.rows) EXPECT_EQ(row.verdict, "ok") << row.id() << row.cause;
 }
 
+TEST(Ceilings, AReadSlowerThanPagesAtRandomIsInDoubt) {
+  const auto with_pages = [](double rate) {
+    std::vector<Benchmark> rows = sweep({{192 * MiB, 10}, {256 * MiB, 10}});
+    for (const auto& [page, share] : {std::pair{"2048", 0.9}, {"4096", 1.0}, {"8192", 0.95}}) {
+      rows.push_back(probe("pages", "avx512", "f32",
+                           {{"page_bytes", page}, {"size", std::to_string(256 * MiB)}}, 1,
+                           4e6 / (share * rate) / 1e9, 0, 4e6));
+    }
+    Ceilings c = ceilings_from(rows, context());
+    std::erase_if(c.rows, [](const Ceiling& row) { return row.operation != "read"; });
+    return c.rows.at(0);
+  };
+  EXPECT_EQ(with_pages(8).verdict, "ok");
+  EXPECT_EQ(with_pages(10.2).verdict, "ok") << "within what the clock is worth";
+  EXPECT_EQ(with_pages(12).verdict, "below-kernel");
+  EXPECT_EQ(with_pages(12).cause, "pages_4096 is 20.0 % above it");
+}
+
+TEST(Ceilings, OneVerdictForTwoCauses) {
+  Ceiling row;
+  flag(row, "below-kernel", "one");
+  flag(row, "not-quiet", "two");
+  flag(row, "below-kernel", "three");
+  EXPECT_EQ(row.verdict, "below-kernel+not-quiet");
+  EXPECT_EQ(row.cause, "one; two; three");
+}
+
 TEST(Ceilings, TheoryAtTheClock) {
   auto with_theory = context();
   // Zen 3: 32 fp32 FLOP per cycle in AVX2. 3 GHz, 2 threads: 192 GFLOP/s.
