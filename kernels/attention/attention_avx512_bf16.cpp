@@ -5,8 +5,9 @@
 // Gains over avx512_split: no widening and half the multiply-adds. Zen 5, cold, one core 1.16 times
 // as fast for one head, 1.07 for groups of 4, 1.67 for 8; two cores, which memory holds back, 1.12,
 // 1.07 and 1.21. Zen 4, cold, one core 0.77, 1.36 and 1.96, two 0.96, 1.07 and 1.44 to 1.95; in L2
-// 1.3, 1.7 and 1.8. Emerald Rapids, where vdpbf16ps takes two cycles, cold, one core 1.10, 1.08 and
-// 0.68. Tried and left: NOTES.md, "Pairs by vdpbf16ps".
+// 1.3, 1.7 and 1.8. Emerald Rapids, where vdpbf16ps takes two cycles, cold, one core 1.10, 1.08,
+// 0.68.
+// Tried and left: NOTES.md, "Pairs by vdpbf16ps".
 #include "kernels/attention/attention_fours.hpp"
 #include "kernels/attention/attention_simd.hpp"
 #include "kernels/simd/avx512_bf16.hpp"
