@@ -88,7 +88,7 @@ Ceiling* fastest_beside(std::vector<Ceiling>& rows, const Ceiling& like, IsOne i
 void check_pages(std::vector<Ceiling>& rows) {
   const auto is_read = [](const Ceiling& row) { return row.operation == "read"; };
   for (Ceiling& row : rows) {
-    if (row.resource != "bandwidth" || fastest_beside(rows, row, is_read) != &row) continue;
+    if (fastest_beside(rows, row, is_read) != &row) continue;
     const Ceiling* pages = fastest_beside(rows, row, is_of_pages);
     if (pages && pages->measured > row.measured * (1 + kClockUncertainty)) {
       flag(row, "below-kernel",

@@ -53,6 +53,7 @@ Work work_of(std::string_view name, double cold_bytes) {
     return value.empty() ? otherwise : std::atof(value.c_str());
   };
   const std::string_view op = row.kernel, dtype = row.dtype;
+  const bool of_memory = op == "stream" || op == "pages";
   const std::size_t mixed = dtype.find('x');
   const double element = element_bytes(mixed == dtype.npos ? dtype : dtype.substr(mixed + 1));
   Work out;
@@ -73,11 +74,11 @@ Work work_of(std::string_view name, double cold_bytes) {
     out.parameters = key("layers", 0) * kLayer + key("V", 0) * kVocabulary;
     bytes = out.parameters * element;
     flops = 2 * key("B", 0) * out.parameters;
-  } else if (op == "stream" || op == "pages") {
+  } else if (of_memory) {
     out.cold_bytes = cold_bytes;
     out.made_for = row.key("page_bytes");
   }
-  if (op != "stream" && op != "pages" && name.find("/temp:cold") == name.npos) out.cold_bytes = 0;
+  if (!of_memory && name.find("/temp:cold") == name.npos) out.cold_bytes = 0;
   const double rate = core_rate(dtype.substr(0, mixed)) * key("threads", 1);
   out.call_s = std::max(flops / rate, bytes / kMemory);
   return out;

@@ -221,6 +221,11 @@ def ceilings(path):
     ]
 
 
+def is_of_pages(operation):
+    """Whether a ceiling is a read of whole pages at random, which is no roof."""
+    return operation.startswith("pages_")
+
+
 def is_roof(condition):
     """As in roofline/ceilings/ceiling.hpp: not on zeros, of a rested chip, or after seconds of load."""
     return not {"zeros", "burst", "sustained"} & set(condition.split("+"))

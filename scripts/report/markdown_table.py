@@ -71,7 +71,7 @@ def _quiet_before_lived(rows):
 def _ceilings(rows, threads):
     """Of each level's reads, and of those of pages, the ones of the unit which is the roof."""
     def read(row):
-        of_pages = row["operation"].startswith("pages_")
+        of_pages = load.is_of_pages(row["operation"])
         return row["resource"] == "bandwidth" and (row["operation"] == "read" or of_pages)
     def place(row):
         return level_order(row["level"]), row["operation"] != "read", row["operation"]

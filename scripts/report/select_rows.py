@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from load import is_of_pages
+
 # From the core outwards.
 LEVELS = ("L1", "L2", "L3", "L4", "DRAM", "HBM")
 # What the variants that are libraries begin with; shown as hollow marks.
@@ -67,7 +69,7 @@ def memory_roofs(results, device):
     for row in results.ceilings:
         if (row.device, row.resource) != (device, "bandwidth") or not row.measured:
             continue
-        if row.operation.startswith("pages_"):
+        if is_of_pages(row.operation):
             continue
         if row.threads is not None and row.threads != threads:
             continue
