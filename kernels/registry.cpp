@@ -41,6 +41,7 @@
 #define IF_aocl_dlp IF_X86
 #define IF_onednn KEEP
 #define IF_mkl KEEP
+#define IF_ggml KEEP
 
 #define OPERATION(op, what)         \
   namespace op {                    \
@@ -138,6 +139,8 @@ std::string missing(Need need) {
       return peers::missing_onednn();
     case Need::mkl:
       return peers::missing_mkl();
+    case Need::ggml:
+      return peers::missing_ggml();
     case Need::sm80:
     case Need::fp8_mma:
     case Need::sm90a:

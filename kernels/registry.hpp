@@ -10,7 +10,7 @@
 namespace kernels {
 
 /// What a kernel needs of the machine that it runs on. The order tells: a CPU's instruction sets,
-/// its libraries from `openblas` to `mkl`, a GPU's from `sm80` on, its libraries from `cublaslt`
+/// its libraries from `openblas` to `ggml`, a GPU's from `sm80` on, its libraries from `cublaslt`
 /// on.
 enum class Need {
   none,
@@ -29,6 +29,7 @@ enum class Need {
   aocl_dlp,
   onednn,
   mkl,
+  ggml,
   sm80,
   fp8_mma,
   sm90a,
@@ -48,7 +49,7 @@ struct KernelInfo {
   const void* table;  ///< the operation's own `Kernel`
   bool gpu() const { return needs >= Need::sm80; }
   bool library() const {
-    return (needs >= Need::openblas && needs <= Need::mkl) || needs >= Need::cublaslt;
+    return (needs >= Need::openblas && needs <= Need::ggml) || needs >= Need::cublaslt;
   }
 };
 

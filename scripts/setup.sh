@@ -10,8 +10,9 @@ usage: setup.sh [--test] [--peers]
 Installs what is missing to build and run (Debian 12, Ubuntu 22.04 and later; root or sudo).
   --test   also what the tests need: Clang with its OpenMP and sanitizer runtimes, clang-format,
            SIMDe, a cross compiler and emulator for AArch64, and Chromium with Selenium for report.html
-  --peers  also newer libraries to compare with, from PyPI into build/venv: about 1 GB for the CPU,
-           and cuDNN with what it needs (1.5 GB) where there are an NVIDIA GPU and its toolkit
+  --peers  also newer libraries to compare with, from PyPI into build/venv: about 1 GB for the CPU, of
+           which ggml is compiled (half a minute on 2 cores), and cuDNN with what it needs (1.5 GB)
+           where there are an NVIDIA GPU and its toolkit
   --help   this text
 Exit code 2: something is missing and cannot be installed; one line names it.
 HELP
@@ -267,6 +268,30 @@ python_packages() {
   [[ -z ${2:-} ]] || venv_python -c "import $2" || return
   { cat "$1"; echo "# $(venv_python --version)"; } >"$stamp"
 }
+# ggml, llama.cpp's attention: PyPI has it among the sources of llama-cpp-python alone, of which little
+# is needed; the number is that of the package.
+compile_ggml() {
+  local version=0.3.36 lib=$repo/build/lib work
+  [[ $(cat "$lib/ggml.version" 2>/dev/null) != "$version" ]] || return 0
+  echo "setup: compiling ggml"
+  work=$(mktemp -d) || return
+  {
+    venv_python -m pip download -q --disable-pip-version-check --no-deps --no-binary llama-cpp-python -d "$work" \
+      "llama-cpp-python==$version" &&
+      tar -xzf "$work"/llama_cpp_python-*.tar.gz -C "$work" &&
+      cmake -S "$work"/llama_cpp_python-*/vendor/llama.cpp -B "$work/build" -DCMAKE_BUILD_TYPE=Release \
+        -DBUILD_SHARED_LIBS=ON -DLLAMA_BUILD_COMMON=OFF -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON \
+        -DCMAKE_INSTALL_RPATH="\$ORIGIN" &&
+      cmake --build "$work/build" --target ggml-cpu -j "$(nproc)" &&
+      mkdir -p "$lib" && cp -P "$work"/build/bin/libggml-{base,cpu}.so* "$lib" &&
+      echo "$version" >"$lib/ggml.version"
+  } >"$work/log" 2>&1 || {
+    tail -n 5 "$work/log" >&2
+    rm -rf "$work"
+    return 1
+  }
+  rm -rf "$work"
+}
 python_packages "$scripts/requirements.txt" bokeh,matplotlib ||
   echo "setup: matplotlib and Bokeh could not be installed: pictures and report.html are skipped" >&2
 if $want_test; then
@@ -276,6 +301,7 @@ fi
 if $want_peers; then
   python_packages "$scripts/requirements-peers.txt" ||
     echo "setup: the PyPI peers could not be installed: not compared with" >&2
+  compile_ggml || echo "setup: ggml could not be compiled: not compared with" >&2
   if [[ -n $nvcc ]]; then
     cuda=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\).*/\1/p')
     python_packages "$scripts/requirements-peers-cuda$cuda.txt" ||

@@ -125,7 +125,7 @@ stage_tsan() {
     -- kernel_tests
   # libarcher, which libomp loads by itself, tells ThreadSanitizer of OpenMP's barriers.
   TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1 \
-    run_tests build-tsan -L kernel_tests -E 'openblas|blis|onednn|mkl|OneDnn|MatmulOracle|AttentionVerify'
+    run_tests build-tsan -L kernel_tests -E 'openblas|blis|onednn|mkl|ggml|OneDnn|MatmulOracle|AttentionVerify'
 }
 
 stage_arm() {

@@ -6,6 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
 
 #include "kernels/dtype.hpp"
 #include "kernels/op.hpp"
@@ -40,12 +43,13 @@ struct Args {
   int threads;
   Reading reading = Reading::into_l2;
   bool whole_pages = false;  ///< takes_whole_pages()
+  void* state = nullptr;     ///< what Kernel::open made
 };
 
 /// One variant; null where it does not do the dtype. Inputs are finite, context >= 1, heads a
 /// multiple of kv_heads.
 struct Kernel {
-  const char* exec_unit;
+  const char* exec_unit;  ///< empty: a library's, not known
   void (*f32)(const Args<float>&) = nullptr;
   void (*bf16)(const Args<kernels::bf16>&) = nullptr;
   void (*s8)(const Args<std::int8_t>&) = nullptr;
@@ -70,6 +74,12 @@ struct Kernel {
   double s8_rounding = 0, s8_weight_rounding = 0;
   /// bf16 cache: likewise, as a share of each query's element and of each weight.
   double bf16_rounding = 0;
+  /// What a library does of the dtypes above; null: all of it.
+  bool (*offers)(std::string_view dtype, const Shape&) = nullptr;
+  /// What a library needs for the calls of one case on so many threads; null: nothing.
+  std::shared_ptr<void> (*open)(int threads) = nullptr;
+  /// Further `key=value;` text for the label, such as a library's version; null: none.
+  std::string (*label)() = nullptr;
 };
 
 /// Largest relative error of the SIMD rungs' exponential (attention_exp.hpp; std::exp is closer).

@@ -48,6 +48,7 @@ class Attention final : public Problem {
     const double ends_of_pages = 4096 * (kScaled<T> ? 4 : 2);  // of K, V and their scales
     require_memory((slot + ends_of_pages) * slots_, caches);
 
+    if (kernel_.open != nullptr) state_ = kernel_.open(c.threads);
     if (s.page > 0) {
       table_ = Buffer<std::int32_t>(s.batch * pool_.sequence_pages, 1,
                                     [](std::int64_t i) { return static_cast<std::int32_t>(i); });
@@ -117,6 +118,8 @@ class Attention final : public Problem {
   std::pair<std::string, std::string> exec_unit() const override {
     return {kernel_.exec_unit, kScaled<T> ? kernel_.s8_roof : kernel_.roof};
   }
+
+  std::string label() const override { return kernel_.label != nullptr ? kernel_.label() : ""; }
 
  private:
   struct Slot {
@@ -213,7 +216,8 @@ class Attention final : public Problem {
             .shares = shares_.data(),
             .threads = case_.threads,
             .reading = reading_of(caches_),
-            .whole_pages = whole_pages_};
+            .whole_pages = whole_pages_,
+            .state = state_.get()};
   }
 
   const Kernel& kernel_;
@@ -228,6 +232,7 @@ class Attention final : public Problem {
   Buffer<float> q_, out_, scratch_;
   std::vector<Share> shares_;
   std::shared_ptr<Cache> cache_;
+  std::shared_ptr<void> state_;
 };
 
 /// Calls `with(kernel, function)` for the variant's function of that dtype.
@@ -248,6 +253,7 @@ bool supports(const KernelInfo& info, const Case& c) {
     return function != nullptr &&
            (kernel.max_group == 0 || s.heads / s.kv_heads <= kernel.max_group) &&
            (kernel.any_head_dim || s.head_dim == 64 || s.head_dim == 128) &&
+           (kernel.offers == nullptr || kernel.offers(c.dtype, s)) &&
            (!kernel.naive || cost(s, 0, 0).flops <= kNaiveFlops);
   });
 }

@@ -2,6 +2,7 @@
 
 #include "kernels/peers/aocl.hpp"
 #include "kernels/peers/blas.hpp"
+#include "kernels/peers/ggml.hpp"
 #include "kernels/peers/onednn.hpp"
 
 namespace kernels::peers {
@@ -14,5 +15,6 @@ std::string missing_aocl_blas() { return aocl_blas().missing; }
 std::string missing_aocl_dlp() { return aocl_dlp().missing; }
 std::string missing_onednn() { return onednn().missing; }
 std::string missing_mkl() { return mkl().missing; }
+std::string missing_ggml() { return ggml().missing; }
 
 }  // namespace kernels::peers

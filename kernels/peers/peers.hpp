@@ -13,6 +13,7 @@ std::string missing_aocl_blas();
 std::string missing_aocl_dlp();
 std::string missing_onednn();
 std::string missing_mkl();
+std::string missing_ggml();
 
 /// Blas::tuned of a library that is there.
 std::string tuned_openblas();

@@ -7,7 +7,8 @@ from load import is_of_pages
 # From the core outwards.
 LEVELS = ("L1", "L2", "L3", "L4", "DRAM", "HBM")
 # What the variants that are libraries begin with; shown as hollow marks.
-LIBRARIES = ("openblas", "blis", "onednn", "mkl", "aocl", "cub", "cudnn", "cutlass", "torch")
+LIBRARIES = ("openblas", "blis", "onednn", "mkl", "aocl", "cub", "cudnn", "cutlass", "torch",
+             "ggml")
 REFUSED = ("above-roof", "impossible")
 # What makes samples or their clock doubtful, as tables on the terminal have it.
 DOUBTS = ("not-quiet", "samples-disagree", "clock-moved")

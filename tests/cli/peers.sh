@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # A library that the environment names and that cannot be used is one clear line and exit code 2; one
-# that can is called with what it takes (AOCL-DLP, which no package brings).
+# that can is called with what it takes (AOCL-DLP and ggml, which no package brings).
 set -euo pipefail
 bin=$1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-expect_refusal() {  # library variable, file, what the line says
+expect_refusal() {  # library variable, file, what the line says, operation
   local code=0 message
-  message=$(env "$1=$2" "$bin/bench_matmul" --device=cpu --list 2>&1 >/dev/null) || code=$?
+  message=$(env "$1=$2" "$bin/bench_${4-matmul}" --device=cpu --list 2>&1 >/dev/null) || code=$?
   if [[ $code != 2 || $(wc -l <<<"$message") != 1 || $message != *"$1: $2$3" ]]; then
     echo "$1=$2: exit code $code, said: $message" >&2
     exit 1
@@ -22,6 +22,7 @@ expect_refusal ROOFLINE_MKL libm.so.6 ' has no symbol cblas_sgemm'
 expect_refusal ROOFLINE_ONEDNN libm.so.6 ' has no symbol dnnl_version'
 expect_refusal ROOFLINE_AOCL_BLAS libm.so.6 ' has no symbol bli_aocl_enable_instruction_query'
 expect_refusal ROOFLINE_AOCL_DLP libm.so.6 ' has no symbol aocl_gemm_f32f32f32of32'
+expect_refusal ROOFLINE_GGML libm.so.6 ' has no symbol ggml_flash_attn_ext' attention
 
 # An OpenBLAS for 64-bit integers has the same symbols and would read past its arguments.
 cat >"$scratch/ilp64.c" <<'C'
@@ -114,4 +115,122 @@ if grep -qw avx2 /proc/cpuinfo; then
       exit 1
     fi
   done
+fi
+
+# A ggml whose only operation is attention, in double; it ends the program where it is not called as
+# its header says. Its threads are this program's where it is built for OpenMP, and not otherwise.
+cat >"$scratch/ggml.c" <<'C'
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+struct params { size_t size; void* memory; bool no_alloc; };
+struct tensor { int type; int64_t n[4]; struct tensor *q, *k, *v, *mask; float scale; void* data; };
+struct buffer { char* data; size_t bytes; };
+struct context { size_t size, used; };
+static int threads;
+#define NEED(x) if (!(x)) abort()
+
+const char* ggml_version(void) { return "9.8.7"; }
+int ggml_cpu_has_avx2(void) { return 1; }
+size_t ggml_tensor_overhead(void) { return sizeof(struct tensor); }
+size_t ggml_graph_overhead_custom(size_t size, bool grads) { NEED(!grads); return size * sizeof(void*); }
+void* ggml_init(struct params p) {
+  NEED(p.memory == NULL && p.no_alloc);
+  struct context* c = malloc(sizeof *c);
+  *c = (struct context){p.size, 0};
+  return c;
+}
+void ggml_free(void* c) { free(c); }
+static void* take(struct context* c, size_t bytes) {
+  c->used += bytes;
+  NEED(c->used <= c->size);
+  return calloc(1, bytes);
+}
+void* ggml_new_tensor_4d(void* c, int type, int64_t a, int64_t b, int64_t d, int64_t e) {
+  struct tensor* t = take(c, sizeof *t);
+  *t = (struct tensor){.type = type, .n = {a, b, d, e}};
+  return t;
+}
+size_t ggml_nbytes(const struct tensor* t) {
+  return t->n[0] * t->n[1] * t->n[2] * t->n[3] * (t->type == 0 ? 4 : 2);
+}
+void* ggml_flash_attn_ext(void* c, struct tensor* q, struct tensor* k, struct tensor* v, struct tensor* mask,
+                          float scale, float max_bias, float softcap) {
+  NEED(max_bias == 0 && softcap == 0 && q->type == 0 && k->type == v->type);
+  NEED(mask->type == 1 && mask->n[0] == k->n[1] && mask->n[1] >= 64 && mask->n[2] * mask->n[3] == 1);
+  NEED(memcmp(k->n, v->n, sizeof k->n) == 0 && q->n[0] == k->n[0] && q->n[3] == k->n[3]);
+  struct tensor* t = ggml_new_tensor_4d(c, 0, v->n[0], q->n[2], q->n[1], q->n[3]);
+  t->q = q, t->k = k, t->v = v, t->mask = mask, t->scale = scale;
+  return t;
+}
+void* ggml_new_graph_custom(void* c, size_t size, bool grads) { return take(c, size * sizeof(void*) + 0 * grads); }
+void ggml_build_forward_expand(struct tensor** graph, struct tensor* t) { graph[0] = t; }
+void* ggml_backend_cpu_init(void) { return malloc(1); }
+void ggml_backend_free(void* backend) { free(backend); }
+void ggml_backend_cpu_set_n_threads(void* backend, int n) { (void)backend, threads = n; }
+void* ggml_backend_cpu_buffer_from_ptr(void* data, size_t bytes) {
+  struct buffer* b = malloc(sizeof *b);
+  *b = (struct buffer){data, bytes};
+  return b;
+}
+void ggml_backend_buffer_free(void* b) { free(b); }
+void ggml_backend_tensor_alloc(struct buffer* b, struct tensor* t, void* data) {
+  NEED(t->data == NULL && data == b->data && b->bytes == ggml_nbytes(t));
+  t->data = data;
+}
+static double at(const struct tensor* t, int64_t i) {
+  if (t->type == 0) return ((float*)t->data)[i];
+  uint32_t bits = (uint32_t)((uint16_t*)t->data)[i] << 16;
+  float x;
+  memcpy(&x, &bits, 4);
+  return x;
+}
+int ggml_backend_graph_compute(void* backend, struct tensor** graph) {
+  const struct tensor *out = graph[0], *q = out->q, *k = out->k, *v = out->v;
+#ifdef _OPENMP
+  NEED(backend != NULL && threads >= 1 && threads <= omp_get_num_procs());
+#endif
+  const int64_t d = q->n[0], heads = q->n[2], tokens = k->n[1], kv_heads = k->n[2];
+  for (int64_t b = 0; b < q->n[3]; ++b)
+    for (int64_t h = 0; h < heads; ++h) {
+      const int64_t to = (b * heads + h) * d, kv = (b * kv_heads + h / (heads / kv_heads)) * tokens * d;
+      double all = 0, *sum = calloc(d, sizeof *sum);
+      for (int64_t t = 0; t < tokens; ++t) {
+        NEED(((uint16_t*)out->mask->data)[t] == 0);
+        double score = 0;
+        for (int64_t i = 0; i < d; ++i) score += at(q, to + i) * at(k, kv + t * d + i);
+        const double weight = exp(out->scale * score - 16);
+        all += weight;
+        for (int64_t i = 0; i < d; ++i) sum[i] += weight * at(v, kv + t * d + i);
+      }
+      for (int64_t i = 0; i < d; ++i) ((float*)out->data)[to + i] = (float)(sum[i] / all);
+      free(sum);
+    }
+  return 0;
+}
+C
+"${CC:-cc}" -shared -fPIC -O1 -o "$scratch/ggml_threads.so" "$scratch/ggml.c" -lm
+expect_refusal ROOFLINE_GGML "$scratch/ggml_threads.so" ' is not built for OpenMP' attention
+"${CC:-cc}" -shared -fPIC -O1 -fopenmp -o "$scratch/ggml.so" "$scratch/ggml.c" -lm
+for dtype in f32 bf16; do
+  shape=batch:2/context:333/heads:6/kv_heads:2/head_dim:64/layout:contiguous
+  ROOFLINE_GGML=$scratch/ggml.so "$bin/bench_attention" --device=cpu --threads=1 --dtype=$dtype \
+    --shape=$shape/temp:cold --benchmark_filter=ggml --benchmark_min_time=0.001 \
+    --benchmark_format=json >"$scratch/ggml.json"
+  grep -q '"name": "attention/ggml/'$dtype/$shape "$scratch/ggml.json"
+  grep -q 'library=ggml 9.8.7;library_config=avx2, OpenMP;' "$scratch/ggml.json"
+  if grep -q error_occurred "$scratch/ggml.json"; then
+    cat "$scratch/ggml.json" >&2
+    exit 1
+  fi
+done
+ROOFLINE_GGML=$scratch/ggml.so "$bin/bench_attention" --device=cpu --list >"$scratch/list.json"
+if grep -E 'attention/ggml/.*(paged|/s8/)' "$scratch/list.json"; then
+  echo 'ggml is offered what it does not do' >&2
+  exit 1
 fi

@@ -512,7 +512,7 @@ TEST(AttentionVerify, CatchesWrongKernelsThatRoundTheirInputs) {
     }
   }
 #if defined(__x86_64__)
-  EXPECT_EQ(kernels, 5);
+  EXPECT_EQ(kernels, 6);
 #endif
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/op.hpp"
 #include "kernels/peers/aocl.hpp"
 #include "kernels/peers/blas.hpp"
+#include "kernels/peers/ggml.hpp"
 #include "kernels/peers/library.hpp"
 #include "kernels/peers/onednn.hpp"
 #include "kernels/peers/onednn_abi.hpp"
@@ -104,6 +105,7 @@ TEST(Peers, AreThereOrSayWhyNot) {
   holds("AOCL-DLP", aocl_dlp().missing, aocl_dlp().label);
   holds("MKL", mkl().missing, mkl().label);
   holds("oneDNN", onednn().missing, onednn().label);
+  holds("ggml", ggml().missing, ggml().label);
 }
 
 /// Threads that this process gains by a product on `threads` threads.
