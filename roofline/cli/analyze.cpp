@@ -177,12 +177,12 @@ void add_analyze(CLI::App& app, int& exit_code) {
       ->add_option("--draw", options->draw,
                    "New folder for page and pictures, with roofline.csv and the ceilings")
       ->needs(ceilings);
-  command->add_option("--device", options->defaults.device, "Of rows that do not tell: cpu or gpu")
+  command->add_option("--device", options->defaults.device, "For rows that do not say: cpu or gpu")
       ->check(CLI::IsMember({"cpu", "gpu"}));
-  command->add_option("--dtype", options->defaults.dtype, "Of rows that do not tell: f32, bf16 …");
+  command->add_option("--dtype", options->defaults.dtype, "For rows that do not say: f32, bf16 …");
   command->add_option("--exec-unit", options->defaults.exec_unit,
-                      "Of rows that do not tell: simd-avx2, mma … (else the best of the dtype)");
-  command->add_option("--threads", options->defaults.threads, "Of rows that do not tell (1)")
+                      "For rows that do not say: simd-avx2, mma … (else the best of the dtype)");
+  command->add_option("--threads", options->defaults.threads, "For rows that do not say (1)")
       ->check(CLI::Range(1, 1 << 20));
   command
       ->add_option("--level", options->defaults.level,
