@@ -63,6 +63,8 @@ struct Kernel {
   /// 0: all of a group. (bf16 of avx512_split takes values of fewer where a group has up to four,
   /// and so do those four by four of a contiguous cache on Zen 4.)
   int key_heads = 0, value_heads = 0;
+  /// Of a library nothing is known but what must come from main memory.
+  bool known_traffic = true;
   /// Far too slow for the large cases, which it leaves out.
   bool naive = false;
   /// dtype of the compute roof: that of the multiply-adds, not of the cache.
@@ -113,6 +115,7 @@ constexpr LevelBytes traffic(const Shape& s, int element_bytes, int scale_bytes,
   const double once = cost(s, element_bytes, scale_bytes).bytes;
   const double cache = cache_bytes(s, element_bytes, scale_bytes);
   const std::int64_t group = s.heads / s.kv_heads;
+  if (!kernel.known_traffic) return {.dram = once};
   LevelBytes all{.l1 = once, .l2 = once, .l3 = once, .dram = once};
   if (!kernel.by_head) {
     for (const int heads : {kernel.key_heads, kernel.value_heads})

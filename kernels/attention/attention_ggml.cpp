@@ -35,6 +35,7 @@ void attend(const Args<T>& a) {
 extern const Kernel ggml = {.exec_unit = "",
                             .f32 = attend<float, GgmlType::f32>,
                             .bf16 = attend<bf16, GgmlType::bf16>,
+                            .known_traffic = false,
                             .bf16_rounding = 0x1p-9,
                             .offers = offers,
                             .open = open,

@@ -46,7 +46,9 @@ class Attention final : public Problem {
     slots_ = c.cold() ? static_cast<std::int64_t>(cold_footprint(caches) / bytes) + 1 : 1;
     const double slot = bytes * pool_.page_tokens * pool_.sequence_pages / s.context;
     const double ends_of_pages = 4096 * (kScaled<T> ? 4 : 2);  // of K, V and their scales
-    require_memory((slot + ends_of_pages) * slots_, caches);
+    const double own = 4.0 * static_cast<double>(scratch_floats(s, c.threads, whole_pages_)) +
+                       2.0 * 4 * static_cast<double>(s.batch * s.heads * s.head_dim);
+    require_memory((slot + ends_of_pages) * slots_ + own, caches);
 
     if (kernel_.open != nullptr) state_ = kernel_.open(c.threads);
     if (s.page > 0) {
@@ -106,6 +108,7 @@ class Attention final : public Problem {
   }
 
   double working_set_bytes() const override { return cost().bytes * slots_; }
+  double shared_bytes() const override { return working_set_bytes(); }
 
   double read_own_memory(int loop, std::int64_t next) override {
     if (!case_.cold()) return 0;

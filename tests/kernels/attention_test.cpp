@@ -567,9 +567,13 @@ TEST(AttentionTraffic, IsThatOfTheVariant) {
     const bool by_head =
         info->variant == "scalar" || info->variant == "online" || info->variant == "avx2";
     const LevelBytes t = operation_of(*info).bind(*info, c, kCaches)->traffic();
+    EXPECT_EQ(t.dram, kCache + kRest) << info->variant;
+    if (info->library()) {
+      EXPECT_TRUE(std::isnan(t.l1) && std::isnan(t.l2) && std::isnan(t.l3)) << info->variant;
+      continue;
+    }
     EXPECT_EQ(t.l1, (by_head ? 4 : 1) * kCache + kRest) << info->variant;
     EXPECT_EQ(t.l3, (by_head ? 4 : 1) * kCache + kRest) << info->variant;
-    EXPECT_EQ(t.dram, kCache + kRest) << info->variant;
   }
 }
 
