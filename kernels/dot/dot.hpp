@@ -24,6 +24,8 @@ struct Kernel {
   /// A library that brings threads of its own: sets how many its next call runs on. It then gets
   /// whole vectors, of at most 2^31 - 1 elements, in place of a slice a thread.
   void (*set_threads)(int) = nullptr;
+  /// Whether that library was built with threads.
+  bool (*has_threads)() = nullptr;
   /// Further `key=value;` text for the label, such as a library's version; may be null.
   std::string (*label)() = nullptr;
 };

@@ -16,6 +16,7 @@ constexpr Kernel blas_kernel() {
           .f32 = [](const float* x, const float* y,
                     std::int64_t n) { return Library().sdot(static_cast<int>(n), x, 1, y, 1); },
           .set_threads = [](int threads) { Library().set_threads(threads); },
+          .has_threads = [] { return !Library().missing.empty() || Library().threaded; },
           .label = [] { return Library().label; }};
 }
 

@@ -116,6 +116,7 @@ class Dot final : public Problem {
   }
 
   double working_set_bytes() const override { return 2.0 * n_ * sizeof(T) * slots_; }
+  double shared_bytes() const override { return working_set_bytes(); }
 
   double read_own_memory(int loop, std::int64_t next) override {
     if (!case_.cold()) return 0;
@@ -226,6 +227,7 @@ bool supports(const KernelInfo& info, const Case& c) {
         if (kernel.set_threads != nullptr &&
             (c.text("region") == "shared" || c.size("N") > std::numeric_limits<int>::max()))
           return false;
+        if (c.threads > 1 && kernel.has_threads != nullptr && !kernel.has_threads()) return false;
         return function != nullptr;
       });
 }
