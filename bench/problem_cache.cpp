@@ -3,15 +3,30 @@
 #include <algorithm>
 #include <cmath>
 #include <new>
+#include <set>
+#include <string_view>
 
 namespace bench {
 namespace {
 
-/// 0 for a problem that touches no memory, whose set is unknown, and for none.
-double owned_bytes(const Bound& bound) {
-  if (bound.problem == nullptr) return 0;
-  const double bytes = bound.problem->owned_bytes();
-  return std::isnan(bytes) ? 0 : bytes;
+/// 0 where it is not known.
+double or_none(double bytes) { return std::isnan(bytes) ? 0 : bytes; }
+
+double shared_bytes(const Bound& bound) {
+  return bound.problem == nullptr ? 0 : or_none(bound.problem->shared_bytes());
+}
+
+/// Of all of them, what several share once.
+double kept_bytes(const std::list<Bound>& all) {
+  double bytes = 0;
+  std::set<std::string_view> seen;
+  for (const Bound& bound : all) {
+    if (bound.problem == nullptr) continue;
+    const double shared = shared_bytes(bound);
+    bytes += or_none(bound.problem->owned_bytes()) - shared;
+    if (seen.insert(bound.inputs).second) bytes += shared;
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -20,21 +35,26 @@ Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
   const auto at = std::find_if(bound_.begin(), bound_.end(),
                                [&](const Bound& b) { return b.name == entry.name; });
   if (at == bound_.end())
-    bound_.push_front({.name = entry.name, .next_call = next_call_});
+    bound_.push_front({.name = entry.name,
+                       .inputs = std::string(entry.kernel->op) + "/" + entry.instance.name(),
+                       .next_call = next_call_});
   else
     bound_.splice(bound_.begin(), bound_, at);
   Bound& wanted = bound_.front();
   if (wanted.problem != nullptr) return wanted;
 
-  double held = 0;
-  for (const auto& b : bound_) held += owned_bytes(b);
-  const auto scarce = [&] { return free_bytes_ && free_bytes_() < memory_bytes_ / 4; };
-  for (auto b = bound_.rbegin(); b != bound_.rend(); ++b) {
-    if (b->problem == nullptr) continue;
-    if (held <= memory_bytes_ / 2 && !scarce()) break;
-    held -= owned_bytes(*b);
-    b->problem.reset();
-  }
+  const auto is_room = [&] {
+    return kept_bytes(bound_) <= memory_bytes_ / 2 &&
+           !(free_bytes_ && free_bytes_() < memory_bytes_ / 4);
+  };
+  // What shares the inputs of the next one frees none of them, and saves it to fill its own.
+  const auto drop = [&](bool sharing) {
+    for (auto b = bound_.rbegin(); b != bound_.rend() && !is_room(); ++b) {
+      if (&*b == &wanted) continue;
+      if ((b->inputs == wanted.inputs && shared_bytes(*b) > 0) == sharing) b->problem.reset();
+    }
+  };
+  drop(false);
   const auto bind = [&] {
     auto problem = kernels::operation_of(*entry.kernel).bind(*entry.kernel, entry.instance, caches);
     // Bound again, our kernels do the same on the same inputs; a library may choose anew.
@@ -49,6 +69,7 @@ Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
     for (Bound& b : bound_) b.problem.reset();  // what is kept may be what is missing
     bind();
   }
+  drop(true);
   any_wrong_ = any_wrong_ || !wanted.wrong.empty();
   return wanted;
 }

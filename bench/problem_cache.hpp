@@ -13,6 +13,7 @@ namespace bench {
 
 struct Bound {
   std::string name;
+  std::string inputs;  ///< operation and case: variants of one have the same, and share them
   std::unique_ptr<kernels::Problem> problem;
   bool verified = false;
   std::string wrong;  ///< what verification found; empty when right
@@ -29,7 +30,8 @@ struct Bound {
 /// Google Benchmark calls a benchmark once a repetition; binding and verifying each time would cost
 /// more than the measurement. Drops the longest unused problems while the sets exceed half of
 /// memory, or less than a quarter is free, since processes that take turns hold theirs too; that
-/// leaves room for the next one.
+/// leaves room for the next one. Those with the inputs of the next one go only once that has taken
+/// these over.
 class ProblemCache {
  public:
   /// `free_bytes` tells what is free at the time; without it only this process is counted.

@@ -104,7 +104,8 @@ struct Part {
 class Problem {
  public:
   virtual ~Problem() = default;
-  /// Does `count` consecutive calls; call number i uses input copy i % slots. Nothing is allocated.
+  /// Does `count` consecutive calls; call number i uses input copy i % slots. Nothing is allocated,
+  /// but by a library in its first call on a copy.
   virtual void run(std::int64_t first, std::int64_t count) = 0;
   /// Runs once on poisoned outputs and compares with the double-precision oracle (beyond 512^3 by
   /// Freivalds' check and sampled entries). Empty when right, else what is wrong.
@@ -114,8 +115,10 @@ class Problem {
   virtual LevelBytes traffic() const = 0;
   /// Bytes touched by the calls over all slots: what must fit or not fit a cache. NaN if none is.
   virtual double working_set_bytes() const = 0;
-  /// What the problem alone holds: what its end frees.
+  /// What it holds on a CPU, what it shares with others included.
   virtual double owned_bytes() const { return working_set_bytes(); }
+  /// Of these what all problems of the same operation and case hold together: freed by the last.
+  virtual double shared_bytes() const { return 0; }
   /// Reads main memory that calls read, as fast as it comes, and returns its bytes: what is placed
   /// far from the cores is slower than what a probe was given. By a probe's loop, of which there
   /// are several; 0: `loop` is beyond the last, or calls read from caches. `next` is the call after
@@ -150,7 +153,7 @@ struct Operation {
   /// Binds a variant to a case that it supports. Throws BadInput.
   std::unique_ptr<Problem> (*bind)(const KernelInfo&, const Case&, const Caches&);
   /// Why a case that cases() lists cannot run on this machine (it does not fit), in words; empty if
-  /// it can. Null: whatever is listed can.
+  /// it can. Null: only bind() tells.
   std::string (*unfit)(const KernelInfo&, const Case&, const Caches&) = nullptr;
 };
 

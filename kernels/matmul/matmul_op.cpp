@@ -177,6 +177,10 @@ class Matmul final : public Problem {
 
   double working_set_bytes() const override { return working_set_; }
   double owned_bytes() const override { return owned_; }
+  double shared_bytes() const override {
+    const Shape& s = r_.shape;
+    return 1.0 * s.batch * s.k * (kElement.x * s.m + kElement.y * s.n * (r_.packed ? 1 : slots_));
+  }
 
   double read_own_memory(int loop, std::int64_t next) override {
     if (!r_.cold) return 0;

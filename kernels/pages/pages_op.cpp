@@ -96,6 +96,7 @@ class Pages final : public Problem {
     const double set = working_set_bytes();
     return streaming_traffic(cost().bytes, set / case_.threads, set, caches_);
   }
+  double shared_bytes() const override { return working_set_bytes(); }
   double working_set_bytes() const override {
     return static_cast<double>(thread_bytes()) * case_.threads;
   }

@@ -8,13 +8,13 @@ namespace {
 const kernels::Caches kCaches = {
     .l1d = 32 << 10, .l2 = 512 << 10, .l3 = 4 << 20, .memory = std::int64_t{4} << 30};
 
-Entry dot(std::int64_t n) {
+Entry dot(std::int64_t n, const std::string& variant = "scalar") {
   for (const auto& kernel : kernels::all_kernels()) {
-    if (kernel.op != "dot" || kernel.variant != "scalar") continue;
+    if (kernel.op != "dot" || kernel.variant != variant) continue;
     const kernels::Case c{.dtype = "f32", .keys = {{"N", std::to_string(n)}}};
-    return {&kernel, c, "dot/scalar/" + c.name(), ""};
+    return {&kernel, c, "dot/" + variant + "/" + c.name(), ""};
   }
-  throw std::logic_error("no dot/scalar");
+  throw std::logic_error("no dot/" + variant);
 }
 
 TEST(ProblemCache, KeepsWhatFits) {
@@ -36,6 +36,27 @@ TEST(ProblemCache, KeepsHalfOfMemoryAndDropsTheLongestUnused) {
   cache.get(dot(1003), kCaches);
   EXPECT_NE(first.problem, nullptr);
   EXPECT_EQ(second.problem, nullptr);
+}
+
+TEST(ProblemCache, CountsInputsThatVariantsShareOnce) {
+  const double each = 2 * 1000 * sizeof(float);
+  ProblemCache cache(2 * each);
+  Bound& first = cache.get(dot(1000), kCaches);
+  Bound& second = cache.get(dot(1000, "unrolled"), kCaches);
+  EXPECT_NE(first.problem, nullptr);
+  EXPECT_NE(second.problem, nullptr);
+  cache.get(dot(1001), kCaches);  // there is room for the next one
+  cache.get(dot(1002), kCaches);
+  EXPECT_EQ(first.problem, nullptr);
+  EXPECT_EQ(second.problem, nullptr);
+}
+
+TEST(ProblemCache, DropsWhatSharesItsInputsOnceItHasThem) {
+  ProblemCache cache(1);  // no problem fits
+  Bound& first = cache.get(dot(1000), kCaches);
+  Bound& second = cache.get(dot(1000, "unrolled"), kCaches);
+  EXPECT_EQ(first.problem, nullptr);
+  EXPECT_NE(second.problem, nullptr);
 }
 
 TEST(ProblemCache, KeepsTheBatchOfWhatItDrops) {
