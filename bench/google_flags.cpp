@@ -57,11 +57,48 @@ bool is_yes(std::string value) {
   return std::find(std::begin(kNo), std::end(kNo), value) == std::end(kNo);
 }
 
+/// One that is not below 0; a minimum may have its unit behind it, `s` or `x`.
+bool is_number(const std::string& value) {
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  const std::string_view unit = end;
+  return end != value.c_str() && number >= 0 && (unit.empty() || unit == "s" || unit == "x");
+}
+
 }  // namespace
+
+std::vector<std::string> take_google_environment() {
+  constexpr const char* kNames[] = {"color",
+                                    "context",
+                                    "counters_tabular",
+                                    "display_aggregates_only",
+                                    "enable_random_interleaving",
+                                    "filter",
+                                    "format",
+                                    "list_tests",
+                                    "min_time",
+                                    "min_warmup_time",
+                                    "out",
+                                    "out_format",
+                                    "perf_counters",
+                                    "repetitions",
+                                    "report_aggregates_only",
+                                    "time_unit"};
+  std::vector<std::string> flags;
+  for (const std::string name : kNames) {
+    std::string variable = "BENCHMARK_" + name;
+    std::transform(variable.begin(), variable.end(), variable.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    const char* const value = std::getenv(variable.c_str());
+    if (value == nullptr) continue;
+    flags.push_back("--benchmark_" + name + "=" + value);
+    ::unsetenv(variable.c_str());
+  }
+  return flags;
+}
 
 GoogleFlags read_google_flags(const std::vector<std::string>& flags, int passes) {
   GoogleFlags out;
-  if (const char* const filter = std::getenv("BENCHMARK_FILTER")) out.filter = filter;
   bool repeated = false;
   for (const std::string& flag : flags) {
     const std::size_t equals = std::min(flag.find('='), flag.size());
@@ -72,6 +109,9 @@ GoogleFlags read_google_flags(const std::vector<std::string>& flags, int passes)
       throw BadInput(name + "=csv: rows have different counters; take json");
     if (name == "--benchmark_out_format" && value != "json")
       throw BadInput(flag + ": files are written as json");
+    const bool number = name == "--benchmark_min_time" || name == "--benchmark_min_warmup_time" ||
+                        name == "--benchmark_repetitions";
+    if (number && !is_number(value)) throw BadInput(flag + ": not a number");
     if (name == "--benchmark_format") out.on_console = value == "console";
     if (name == "--benchmark_filter") out.filter = value;
     if (name == "--benchmark_out") out.out = value;

@@ -17,9 +17,13 @@ struct GoogleFlags {
   std::vector<std::string> others;  ///< all flags but those of the file, for Google Benchmark
 };
 
+/// Google Benchmark's environment variables (BENCHMARK_FILTER, BENCHMARK_REPETITIONS …) as flags;
+/// they are unset, so that flags alone tell.
+std::vector<std::string> take_google_environment();
+
 /// Throws kernels::BadInput for what cannot be done: CSV, whose rows have one set of columns where
-/// ours differ; a file that is not JSON or cannot be opened; with `passes` of samples their
-/// repetitions, no file or JSON on the console.
+/// ours differ; a file that is not JSON or cannot be opened; what is to be a number and is none;
+/// with `passes` of samples their repetitions, no file or JSON on the console.
 GoogleFlags read_google_flags(const std::vector<std::string>& flags, int passes);
 
 /// Throws kernels::BadInput if the filter is no regular expression or finds none of the entries

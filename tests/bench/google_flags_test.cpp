@@ -38,12 +38,30 @@ TEST(GoogleFlags, WhatCannotBeDoneIsRefused) {
     EXPECT_NE(fault_of({fmt::format("--benchmark_list_tests={}", no)}, 2), "") << no;
 }
 
-TEST(GoogleFlags, TheFilterMayComeFromTheEnvironment) {
+TEST(GoogleFlags, TheEnvironmentsAreFlagsLikeOthers) {
   ::setenv("BENCHMARK_FILTER", "dot", 1);
-  EXPECT_EQ(read_google_flags({}, 0).filter, "dot");
-  EXPECT_EQ(read_google_flags({"--benchmark_filter=x"}, 0).filter, "x");
-  ::unsetenv("BENCHMARK_FILTER");
+  ::setenv("BENCHMARK_REPETITIONS", "3", 1);
+  ::setenv("BENCHMARK_ROOT", "not Google's", 1);
+  auto flags = take_google_environment();
+  EXPECT_EQ(flags,
+            (std::vector<std::string>{"--benchmark_filter=dot", "--benchmark_repetitions=3"}));
+  EXPECT_EQ(std::getenv("BENCHMARK_REPETITIONS"), nullptr);
+  EXPECT_NE(std::getenv("BENCHMARK_ROOT"), nullptr);
+  ::unsetenv("BENCHMARK_ROOT");
+  EXPECT_EQ(read_google_flags(flags, 0).filter, "dot");
+  EXPECT_NE(fault_of(flags, 2), "");
+  flags.push_back("--benchmark_filter=x");
+  EXPECT_EQ(read_google_flags(flags, 0).filter, "x");
   EXPECT_EQ(read_google_flags({}, 0).filter, ".");
+}
+
+TEST(GoogleFlags, WhatIsNoNumberIsRefused) {
+  EXPECT_EQ(fault_of({"--benchmark_min_time=0.5", "--benchmark_repetitions=3"}), "");
+  EXPECT_EQ(fault_of({"--benchmark_min_time=0.5s"}), "");
+  EXPECT_EQ(fault_of({"--benchmark_min_time=abc"}), "--benchmark_min_time=abc: not a number");
+  EXPECT_EQ(fault_of({"--benchmark_repetitions="}), "--benchmark_repetitions=: not a number");
+  EXPECT_EQ(fault_of({"--benchmark_min_time=1 minute"}),
+            "--benchmark_min_time=1 minute: not a number");
 }
 
 TEST(GoogleFlags, TheFileIsLeftToThePassesAndKeepsWhatItHolds) {
