@@ -1,6 +1,7 @@
 #include "bench/case_list.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -66,7 +67,9 @@ std::vector<Entry> list_entries(const std::vector<std::string>& ops, const Optio
     const int threads = info.gpu ? 1 : options.threads > 0 ? options.threads : caches.cores;
     const Case own = parse_case(options, threads);
     try {
-      add_entries(info, own, caches, false, entries);
+      std::vector<Entry> found;
+      add_entries(info, own, caches, false, found);
+      std::move(found.begin(), found.end(), std::back_inserter(entries));
     } catch (const BadInput& fault) {  // another operation of the program may do it
       if (refusal.empty()) refusal = fault.what();
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <memory>
 #include <new>
 #include <string>
@@ -95,9 +96,8 @@ double steady_now() {
   return now.count();
 }
 
-}  // namespace
-
-void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
+/// run_cpu(), but that it throws.
+void measure(benchmark::State& state, const Entry& entry, ProblemCache& cache,
              const kernels::Caches& caches, const std::vector<int>& cpus) {
   const int threads = entry.instance.threads;
   // A library makes its own threads, which inherit this thread's mask.
@@ -108,16 +108,7 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
   else
     team = std::make_unique<PinnedTeam>(threads, cpus);
 
-  Bound* bound = nullptr;
-  try {
-    bound = &cache.get(entry, caches);
-  } catch (const kernels::BadInput& e) {
-    state.SkipWithError(e.what());
-    return;
-  } catch (const std::bad_alloc&) {
-    state.SkipWithError(std::string(roofline::kOutOfMemory).c_str());
-    return;
-  }
+  Bound* const bound = &cache.get(entry, caches);
   if (!bound->wrong.empty()) {
     state.SkipWithError(fmt::format("{}: {}", roofline::kWrongResult, bound->wrong).c_str());
     return;
@@ -173,6 +164,19 @@ void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
     set_counter(state, "own_memory_bytes_per_s",
                 bound->own_memory.rate(problem, bound->next_call, steady_now));
   state.SetLabel(base_label(problem, false));
+}
+
+}  // namespace
+
+void run_cpu(benchmark::State& state, const Entry& entry, ProblemCache& cache,
+             const kernels::Caches& caches, const std::vector<int>& cpus) {
+  try {
+    measure(state, entry, cache, caches, cpus);
+  } catch (const std::bad_alloc&) {
+    state.SkipWithError(std::string(roofline::kOutOfMemory).c_str());
+  } catch (const std::exception& e) {  // bad input, no more threads, a library that refuses
+    state.SkipWithError(e.what());
+  }
 }
 
 }  // namespace bench

@@ -64,7 +64,8 @@ double memory_rate(int threads, const Team& team) {
     owners = threads;
   }
   std::byte* const base = block.get();
-  std::chrono::steady_clock::time_point start, end;
+  std::vector<std::chrono::steady_clock::time_point> starts(static_cast<std::size_t>(threads));
+  std::chrono::steady_clock::time_point end;
   std::atomic<std::uint64_t> total = 0;
   std::barrier all(threads);
   team([&](int thread) {
@@ -72,7 +73,7 @@ double memory_rate(int threads, const Team& team) {
     flush(mine, kFlushed);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     all.arrive_and_wait();
-    if (thread == 0) start = std::chrono::steady_clock::now();
+    starts[static_cast<std::size_t>(thread)] = std::chrono::steady_clock::now();
     std::uint64_t sum = 0;
     for (std::size_t at = 0; at < kFlushed; at += kLine)
       sum += static_cast<std::uint64_t>(*static_cast<volatile std::byte*>(mine + at));
@@ -81,6 +82,7 @@ double memory_rate(int threads, const Team& team) {
     if (thread == 0) end = std::chrono::steady_clock::now();
   });
   const double bytes = static_cast<double>(total) * kLine;
+  const auto start = *std::min_element(starts.begin(), starts.end());
   return bytes / std::chrono::duration<double>(end - start).count();
 }
 

@@ -109,6 +109,9 @@ class GpuStream final : public cuda::GpuProblem {
 bool supports(const KernelInfo& info, const Case& c) {
   const auto& kernel = *static_cast<const GpuKernel*>(info.table);
   if (c.text("access").empty()) return false;  // a case of another probe
+  require_keys(c, "stream", {"access", "size", "level"});
+  if (const auto level = c.text("level"); !level.empty() && level != "L1")
+    throw BadInput("stream: level '" + std::string(level) + "' (known: L1)");
   return c.dtype == "f32" && kernel.*access_of(c).launch != nullptr &&
          (c.text("level") == "L1") == kernel.per_sm;
 }
