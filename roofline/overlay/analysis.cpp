@@ -41,7 +41,7 @@ Analysis analyze_folder(const std::filesystem::path& folder, const CeilingContex
   const auto above = points_above(out.points);
   for (Ceiling& ceiling : out.ceilings.rows) {
     const auto found = above.find({ceiling.device, ceiling.id()});
-    if (found == above.end() || !is_roof(ceiling)) continue;
+    if (found == above.end() || !limits(out.ceilings.rows, ceiling)) continue;
     flag(ceiling, "below-kernel",
          fmt::format("{} is {:.1f} % above it", found->second->benchmark->name,
                      100 * (found->second->times_its_ceiling - 1)));

@@ -16,6 +16,16 @@ namespace roofline {
 
 using nlohmann::json;
 
+namespace {
+
+/// Whatever was wrong once has no time, in samples before or after neither.
+void drop_times(json& rows) {
+  std::erase_if(rows.get_ref<json::array_t&>(),
+                [](const json& row) { return !row.value("error_occurred", false); });
+}
+
+}  // namespace
+
 std::string RunResults::take(const Unit& unit, const Outcome& outcome, double timeout,
                              const std::filesystem::path& file, int round, bool in_turns) {
   // Exit code 1 stands for wrong kernels; their rows say so.
@@ -40,6 +50,7 @@ std::string RunResults::take(const Unit& unit, const Outcome& outcome, double ti
       const bool wrong = unit.own || message.starts_with(kWrongResult);
       if (outcome.exit_code == 1 && wrong) {
         found->second.failure = message;
+        found->second.wrong = true;
       } else if (in_turns && message.starts_with(kOutOfMemory)) {
         found->second.crowded = true;
       } else {
@@ -72,6 +83,8 @@ std::string RunResults::take(const Unit& unit, const Outcome& outcome, double ti
     if (result.rows.empty()) result.failure = "the program gave no row for it";
     for (json& row : result.rows) sum.rows.push_back(std::move(row));
     if (!result.failure.empty()) sum.failure = result.failure;
+    sum.wrong = sum.wrong || result.wrong;
+    if (sum.wrong) drop_times(sum.rows);
     sum.skipped = sum.skipped || result.skipped;
   }
   return {};

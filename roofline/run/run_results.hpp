@@ -45,6 +45,7 @@ class RunResults {
   struct Result {
     nlohmann::json rows = nlohmann::json::array();
     std::string failure;
+    bool wrong = false;
     bool skipped = false;
     bool crowded = false;
   };

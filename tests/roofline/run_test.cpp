@@ -17,6 +17,7 @@
 #include "roofline/run/progress.hpp"
 #include "roofline/run/run_cost.hpp"
 #include "roofline/run/run_plan.hpp"
+#include "roofline/run/run_results.hpp"
 #include "roofline/run/run_turns.hpp"
 #include "roofline/run/same_machine.hpp"
 #include "roofline/run/trace.hpp"
@@ -725,6 +726,36 @@ TEST(Run, GoesOnWithTheSameMachineOnly) {
 TEST(Run, ATimeoutIsStated) {
   EXPECT_EQ(process_timeout(false, 0), 60);
   EXPECT_EQ(process_timeout(true, 12), 720);
+}
+
+TEST(RunResults, WhatWasWrongOnceHasNoTime) {
+  const fs::path file = fs::temp_directory_path() / ("run_results." + std::to_string(getpid()));
+  const auto write = [&](const std::string& rest) {
+    std::ofstream(file) << R"({"context": {}, "benchmarks": [{"name": "dot/a/f32/N:8/real_time", )"
+                        << R"("run_type": "iteration", "time_unit": "ns", )" << rest << "}]}";
+  };
+  const std::string time =
+      R"("iterations": 1, "real_time": 5, "cpu_time": 5, "flops": 16, "bytes": 64, "label": "device=cpu;")";
+  const std::string fault = R"("error_occurred": true, "error_message": "wrong result: 1 not 2")";
+  const std::vector<Unit> units = {{.program = "bench_dot", .names = {"dot/a/f32/N:8"}}};
+  const auto times_of = [&](const std::vector<std::string>& rounds) {
+    RunResults results("group", 0);
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      write(rounds[i]);
+      Outcome outcome;
+      outcome.exit_code = rounds[i] == fault;
+      EXPECT_EQ(results.take(units[0], outcome, 60, file, static_cast<int>(i), false), "");
+    }
+    std::size_t times = 0;
+    const std::string text = results.text(units);
+    for (std::size_t at = 0; (at = text.find("real_time\":", at)) != std::string::npos; ++at)
+      ++times;
+    return times;
+  };
+  EXPECT_EQ(times_of({time, time}), 2u);
+  EXPECT_EQ(times_of({time, fault}), 0u);
+  EXPECT_EQ(times_of({time, fault, time}), 0u);
+  fs::remove(file);
 }
 
 }  // namespace
