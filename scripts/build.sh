@@ -20,7 +20,13 @@ if ! mkdir -p "$build" || ! { exec 9>"$build/.lock"; }; then
   exit 2
 fi
 if command -v flock >/dev/null; then
-  flock -n 9 || { echo "Waiting for another build in $build"; flock 9; }
+  held=0
+  flock -n 9 || held=$?
+  # Other than 1: a file system without locks.
+  if ((held == 1)); then
+    echo "Waiting for another build in $build"
+    flock 9
+  fi
 fi
 if ! : >"$log"; then
   echo "build.sh: cannot write $log" >&2
@@ -32,7 +38,8 @@ fi
 # nvcc.sh would now choose another: configured anew.
 tools() {
   local nvcc
-  printf '%s\n' "$repo" "$(cd "$build" && pwd)" "${CUDACXX:-}" "${CUDAHOSTCXX:-}"
+  printf '%s\n' "$repo" "$(CDPATH='' cd "$build" && pwd)" "$(uname -m)"
+  printf '%s\n' "${CC:-}" "${CXX:-}" "${CUDACXX:-}" "${CUDAHOSTCXX:-}"
   command -v nvcc || true
   ls -d /usr/local/cuda*/bin/nvcc 2>/dev/null || true
   head -n 1 /proc/driver/nvidia/version 2>/dev/null || true
@@ -45,18 +52,6 @@ fi
 
 generator=()
 if [[ ! -e $build/CMakeCache.txt ]] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
-
-# One job a core, but no more than memory allows, the box's or the container's: a compiler takes up to 1.5 GB.
-cgroup=${CGROUP:-/sys/fs/cgroup}
-jobs=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)  # those are for programs that compute
-at_most() { if [[ $1 =~ ^[0-9]+$ ]] && (($1 < jobs)); then jobs=$1; fi; }
-at_most "$(awk '/MemAvailable/ {print int($2 / 1500000)}' /proc/meminfo 2>/dev/null)"
-# "max" is no limit, and so is what version 1 says where there is none, 2^63 less a page.
-for limit in "$cgroup/memory.max" "$cgroup/memory/memory.limit_in_bytes"; do
-  at_most "$(awk '$1 != "max" {printf "%d", $1 / 1.5e9}' "$limit" 2>/dev/null)"
-done
-at_most "$(awk '$1 != "max" && $2 > 0 {printf "%d", ($1 + $2 - 1) / $2}' "$cgroup/cpu.max" 2>/dev/null)"
-((jobs >= 1)) || jobs=1
 
 failed() {
   [[ -t 1 ]] && printf '\r\e[K'
@@ -78,9 +73,12 @@ progress() {
   return 0
 }
 
-cmake -S "$repo" -B "$build" "${generator[@]}" "${flags[@]}" >>"$log" 2>&1 9>&- || failed 'Configuring'
+if ! cmake -S "$repo" -B "$build" "${generator[@]}" "${flags[@]}" >>"$log" 2>&1 9>&-; then
+  rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" "$build/tools.txt"  # they hold the compiler that failed
+  failed 'Configuring'
+fi
 tools >"$build/tools.txt"
 grep -E '^-- (GPU half|Left out|Without)' "$log" | sed 's/^-- //' || true
 [[ -t 1 ]] || echo "Building in $build"
-NINJA_STATUS='[%f/%t] ' cmake --build "$build" -j "$jobs" "${targets[@]}" 2>&1 9>&- | tee -a "$log" | progress ||
+NINJA_STATUS='[%f/%t] ' cmake --build "$build" -j "$("$repo/scripts/jobs.sh")" "${targets[@]}" 2>&1 9>&- | tee -a "$log" | progress ||
   failed 'The build'

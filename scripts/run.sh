@@ -8,12 +8,12 @@ usage: run.sh [--quick|--full] [--device cpu|gpu|all] [--gpu INDEX|UUID|all]
               [--filter REGEX] [--bench PROGRAM]… [--out DIR] [--resume DIR] [--timeout S] [--peers]
 
 Installs what is missing, builds into build/, measures this machine and writes a results folder.
-  --quick        two to four minutes once built, four to nine on 2 cores with a last cache of hundreds
-                 of MB; a GPU adds some five, as reckoned (default)
-  --full         every case; shows progress with the time left
+  --quick        two to four minutes once built, four to nine on 2 cores with an L3 of hundreds of MB;
+                 a GPU adds about five, an estimate (default)
+  --full         every case, one to three hours on 2 to 4 cores; shows the time left
   --device D     cpu, gpu or all (default all: no GPU is one line and a skip)
   --gpu G        which GPU, by index or UUID; all: every GPU at once, a folder each, without the CPU
-  --filter RE    only benchmarks whose name matches
+  --filter RE    only benchmarks whose name matches; all ceilings, unless it matches some of them
   --bench P      also a Google Benchmark program of your own (README, 'Your own kernel')
   --out DIR      where results folders go (default: results/ of this repository)
   --resume DIR   go on with a results folder that was interrupted
@@ -99,7 +99,7 @@ apart() {
 apart --full --quick
 apart --resume --quick --full --out --device --gpu --filter
 for program in "${own[@]}"; do
-  [[ -x $program ]] || wrong "--bench $program: not an executable file"
+  [[ -f $program && -x $program ]] || wrong "--bench $program: not an executable file"
 done
 
 need_nvcc

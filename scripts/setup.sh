@@ -33,9 +33,18 @@ repo=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 scripts=$repo/scripts
 venv=$repo/build/venv
 
+scratch=()
+trap '((${#scratch[@]} == 0)) || rm -rf "${scratch[@]}"' EXIT
+
 # One at a time: two runs that begin together would install the same, and into the same environment.
 if command -v flock >/dev/null && mkdir -p "$repo/build" 2>/dev/null && { exec 9>"$repo/build/.setup.lock"; } 2>/dev/null; then
-  flock -n 9 || { echo "setup: waiting for another one"; flock 9; }
+  held=0
+  flock -n 9 || held=$?
+  # Other than 1: a file system without locks.
+  if ((held == 1)); then
+    echo "setup: waiting for another one"
+    flock 9
+  fi
 fi
 
 # package  command or header that shows it is there  why
@@ -170,7 +179,7 @@ too_old() {
 if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
   log=$(mktemp)
   update_log=$(mktemp)
-  trap 'rm -f "$log" "$update_log"' EXIT
+  scratch+=("$log" "$update_log")
   list=$required
   $want_test && list+=$test_only
   # The host's own g++ has that name there.
@@ -181,23 +190,24 @@ if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
       echo "setup.sh: too old a distribution: Debian 12 or Ubuntu 22.04 at least, or what scripts/bundle.sh packs there" >&2
       exit 2
     fi
+    # Make builds as well, and without venv there are no pictures.
+    mapfile -t needed < <(printf '%s\n' "${missing[@]}" | grep -vxE 'ninja-build|python3-venv')
     if can_be_root; then
       is_root || echo "setup: sudo may ask for your password, to install: ${missing[*]}"
-      if ! apt_install "${missing[@]}"; then
+      if apt_install "${missing[@]}"; then
+        missing=()
+      elif ((${#needed[@]})) && ! apt_install "${needed[@]}"; then
         grep '^[WE]:' "$update_log" | tail -n 5 >&2 || true
         tail -n 20 "$log" >&2
-        echo "setup.sh: apt-get could not install: ${missing[*]}" >&2
+        echo "setup.sh: apt-get could not install: ${needed[*]}" >&2
         exit 2
       fi
-    else
-      # Make builds as well, and without venv there are no pictures.
-      mapfile -t needed < <(printf '%s\n' "${missing[@]}" | grep -vxE 'ninja-build|python3-venv')
-      if ((${#needed[@]})); then
-        echo "setup.sh: missing packages, and $no_root: ${needed[*]}; or unpack here what scripts/bundle.sh packs where they are" >&2
-        exit 2
-      fi
-      echo "setup: not installed ($no_root): ${missing[*]}"
+    elif ((${#needed[@]})); then
+      echo "setup.sh: missing packages, and $no_root: ${needed[*]}; or unpack here what scripts/bundle.sh packs where they are" >&2
+      exit 2
     fi
+    ((${#missing[@]} == 0)) || mapfile -t missing < <(missing_of "$list")
+    ((${#missing[@]} == 0)) || echo "setup: not installed (${no_root:-apt-get could not}): ${missing[*]}"
   fi
 
   # Debian 12 has Clang's sanitizers and libFuzzer apart; Ubuntu 22.04 among what clang needs.
@@ -252,7 +262,7 @@ fi
 
 # The environment's Python, by itself: PYTHONPATH, and pip's settings of an image, are for others.
 venv_python() {
-  env -u PYTHONPATH -u PYTHONHOME -u PIP_CONSTRAINT -u PIP_USER -u PIP_TARGET -u PIP_PREFIX \
+  env -u PYTHONPATH -u PYTHONHOME -u PIP_CONSTRAINT -u PIP_TARGET -u PIP_PREFIX PIP_USER=0 \
     "$venv/bin/python3" "$@"
 }
 # python_packages FILE [MODULES]: pip-installs a pinned list once. Its copy in the venv says that it is done, and
@@ -260,38 +270,45 @@ venv_python() {
 python_packages() {
   local stamp version
   stamp=$venv/$(basename "$1")
-  version=$(venv_python --version 2>/dev/null || true)
+  version="$(venv_python --version 2>/dev/null || true) $(uname -m)"
   { cat "$1"; echo "# $version"; } 2>/dev/null | cmp -s - "$stamp" && return
   echo "setup: installing the Python packages of scripts/$(basename "$1")"
   venv_python -m pip --version >/dev/null 2>&1 || "$(system_python)" -m venv --clear "$venv" || return
   venv_python -m pip install -q --disable-pip-version-check --prefer-binary -r "$1" || return
   [[ -z ${2:-} ]] || venv_python -c "import $2" || return
-  { cat "$1"; echo "# $(venv_python --version)"; } >"$stamp"
+  { cat "$1"; echo "# $(venv_python --version) $(uname -m)"; } >"$stamp"
 }
 # ggml, llama.cpp's attention: PyPI has it among the sources of llama-cpp-python alone, of which little
-# is needed; the number is that of the package.
+# is needed; the number is that of the package. It is compiled for this CPU: a folder that another one
+# sees has none.
+lib=$repo/build/lib
+ggml_key() {
+  echo "0.3.36 $(uname -m) $(grep -m 1 -E '^(flags|Features)' /proc/cpuinfo | cksum)"
+}
+has_ggml() { [[ $(ggml_key) == "$(cat "$lib/ggml.key" 2>/dev/null)" ]]; }
 compile_ggml() {
-  local version=0.3.36 lib=$repo/build/lib work
-  [[ $(cat "$lib/ggml.version" 2>/dev/null) != "$version" ]] || return 0
+  local key work generator=()
+  key=$(ggml_key)
+  work=$(mktemp -d "$repo/build/ggml.XXXXXX") || return
+  scratch+=("$work")
+  if command -v ninja >/dev/null; then generator=(-G Ninja); fi
   echo "setup: compiling ggml"
-  work=$(mktemp -d) || return
   {
     venv_python -m pip download -q --disable-pip-version-check --no-deps --no-binary llama-cpp-python -d "$work" \
-      "llama-cpp-python==$version" &&
+      "llama-cpp-python==${key%% *}" &&
       tar -xzf "$work"/llama_cpp_python-*.tar.gz -C "$work" &&
-      cmake -S "$work"/llama_cpp_python-*/vendor/llama.cpp -B "$work/build" -DCMAKE_BUILD_TYPE=Release \
-        -DBUILD_SHARED_LIBS=ON -DLLAMA_BUILD_COMMON=OFF -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON \
-        -DCMAKE_INSTALL_RPATH="\$ORIGIN" &&
-      cmake --build "$work/build" --target ggml-cpu -j "$(nproc)" &&
-      mkdir -p "$lib" && cp -P "$work"/build/bin/libggml-{base,cpu}.so* "$lib" &&
-      echo "$version" >"$lib/ggml.version"
-  } >"$work/log" 2>&1 || {
+      cmake "${generator[@]}" -S "$work"/llama_cpp_python-*/vendor/llama.cpp -B "$work/build" \
+        -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON -DGGML_NATIVE=ON -DGGML_CCACHE=OFF \
+        -DLLAMA_BUILD_COMMON=OFF -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON -DCMAKE_INSTALL_RPATH="\$ORIGIN" &&
+      cmake --build "$work/build" --target ggml-cpu -j "$("$scripts/jobs.sh")" &&
+      mkdir -p "$lib" && mv -f "$work"/build/bin/libggml-{base,cpu}.so* "$lib" &&
+      echo "$key" >"$lib/ggml.key"
+  } >"$work/log" 2>&1 9>&- || {
     tail -n 5 "$work/log" >&2
-    rm -rf "$work"
     return 1
   }
-  rm -rf "$work"
 }
+has_ggml || rm -f "$lib"/libggml-* "$lib/ggml.key"
 python_packages "$scripts/requirements.txt" bokeh,matplotlib ||
   echo "setup: matplotlib and Bokeh could not be installed: pictures and report.html are skipped" >&2
 if $want_test; then
@@ -301,7 +318,7 @@ fi
 if $want_peers; then
   python_packages "$scripts/requirements-peers.txt" ||
     echo "setup: the PyPI peers could not be installed: not compared with" >&2
-  compile_ggml || echo "setup: ggml could not be compiled: not compared with" >&2
+  has_ggml || compile_ggml || echo "setup: ggml could not be compiled: not compared with" >&2
   if [[ -n $nvcc ]]; then
     cuda=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\).*/\1/p')
     python_packages "$scripts/requirements-peers-cuda$cuda.txt" ||

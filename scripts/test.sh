@@ -49,7 +49,7 @@ skip() {
 run_tests() {
   local build=$1
   shift
-  ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(nproc)" --timeout 600 "$@" || exit 1
+  ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(scripts/jobs.sh)" --timeout 600 "$@" || exit 1
 }
 
 # again_where_leak_check_crashed BUILD_DIR: LeakSanitizer at times crashes on OpenMP's threads as they

@@ -26,4 +26,4 @@ grep -Fqsx "CMAKE_HOME_DIRECTORY:INTERNAL=$repo/tests/emulated/arm" "$build/CMak
 cmake -G Ninja -S "$repo/tests/emulated/arm" -B "$build" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_TOOLCHAIN_FILE="$repo/tests/emulated/arm/toolchain.cmake" >/dev/null || exit 2
 ninja -C "$build" || exit 2
-ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(nproc)"
+ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$("$repo/scripts/jobs.sh")"

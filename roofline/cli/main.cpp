@@ -61,6 +61,9 @@ int main(int argc, char** argv) {
   roofline::cli::add_report(app, exit_code);
   roofline::cli::add_run(app, exit_code);
   roofline::cli::add_specs(app, exit_code);
+  app.footer(
+      "Begin with `roofline run`, then `roofline check DIR` and `roofline report DIR` on its "
+      "folder.");
   try {
     const int code = run_command(app, argc, argv, exit_code);
     roofline::check_stdout();

@@ -57,14 +57,15 @@ void add_run(CLI::App& app, int& exit_code) {
   options->out = "results";
   auto* quick = command->add_flag_function(
       "--quick", [options](std::int64_t) { options->settings.full = false; },
-      "Two to four minutes, four to nine on 2 cores with a last cache of hundreds of MB; a GPU "
-      "adds "
-      "some five, as reckoned (default)");
+      "Two to four minutes, four to nine on 2 cores with an L3 of hundreds of MB; a GPU adds "
+      "about five, an estimate (default)");
   auto* full = command
                    ->add_flag("--full", options->settings.full,
-                              "Every case, and more time for what is not quiet or in doubt")
+                              "Every case, and more time for what is not quiet or in doubt: one to "
+                              "three hours on 2 to 4 cores")
                    ->excludes(quick);
-  auto* out = command->add_option("--out", options->out, "Root of results folders (results)");
+  auto* out = command->add_option("--out", options->out,
+                                  "Root of results folders (results, where it is called)");
   auto* device = command->add_option("--device", options->settings.device, "cpu, gpu or all (all)")
                      ->check(CLI::IsMember({"cpu", "gpu", "all"}));
   auto* gpu = command
@@ -91,9 +92,10 @@ void add_run(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--bin", options->bin, "Where the bench_* programs are (beside this one)");
   command
-      ->add_option("--timeout", options->timeout_s,
-                   "Seconds after which one bench process is killed (60 quick, 600 full, ten times "
-                   "the timing asked of it and thrice what it is reckoned to take)")
+      ->add_option(
+          "--timeout", options->timeout_s,
+          "Seconds after which one bench process is killed (60 quick or 600 full, plus ten "
+          "times what its samples shall take, plus three times what it is expected to)")
       ->check(check_seconds);
   command->callback([options, &exit_code] {
     options->build = kBuild;

@@ -327,6 +327,9 @@ if __name__ == "__main__":
     except OSError as error:
         print(f"{error.filename}: {error.strerror}", file=sys.stderr)
         sys.exit(2)
+    except KeyError as error:
+        print(f"{sys.argv[1]}: a table without column {error}", file=sys.stderr)
+        sys.exit(2)
     except ValueError as error:
         print(error, file=sys.stderr)
         sys.exit(2)

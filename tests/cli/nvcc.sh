@@ -98,7 +98,7 @@ $work/bad/cuda-11.8/bin/nvcc is of CUDA 11.8, $newer" --prefix "$work/bad"
 
 # run.sh stops before setup.sh and build.sh, or between them where g++ has only come with the former.
 mkdir -p fake/scripts
-cp "$repo/scripts/"{nvcc,setup}.sh "$repo/scripts/requirements.txt" fake/scripts/
+cp "$repo/scripts/"{nvcc,setup,jobs}.sh "$repo/scripts/requirements.txt" fake/scripts/
 sed "s|/dev/nvidiactl|$work/nvidiactl|; s|/dev/dxg|$work/dxg|" "$repo/scripts/run.sh" >fake/scripts/run.sh
 chmod +x fake/scripts/run.sh
 : >nvidiactl
@@ -164,7 +164,7 @@ cp "$repo/scripts/build.sh" fake/scripts/
 mkdir -p cmake built/CMakeFiles
 cat >cmake/cmake <<'SH'
 #!/bin/sh
-[ -e built/CMakeCache.txt ] || [ "$1" = --version ] && exit
+[ -e built/CMakeCache.txt ] || [ "$1" = --version ] && exit ${FAULT:-0}
 echo "CMAKE_CUDA_COMPILER:STRING=$NVCC" >built/CMakeCache.txt
 : >built/anew
 SH
@@ -192,6 +192,11 @@ keeps "$work/least/bin/nvcc" export CUDACXX="$work/next/bin/nvcc" &&
 unset CUDACXX
 keeps "$work/least/bin/nvcc" sed -i "s|$work|/before|" built/tools.txt &&
   { echo 'FAILED: build.sh keeps the cache of a folder that was moved'; failed=1; }
+# A compiler that does not serve is forgotten: CMake would keep it, and tools.txt is of the one before.
+again "$work/least/bin/nvcc"
+FAULT=1 PATH=$work/cmake:$path fake/scripts/build.sh built >out.txt 2>&1
+[ $? = 2 ] && [ ! -e built/CMakeCache.txt ] && [ ! -e built/tools.txt ] ||
+  { echo 'FAILED: build.sh keeps what could not be configured'; failed=1; }
 
 # CMake leaves the GPU half out and goes on; one that compiles is CMake's to refuse.
 PATH=$path

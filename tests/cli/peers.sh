@@ -131,7 +131,7 @@ cat >"$scratch/ggml.c" <<'C'
 struct params { size_t size; void* memory; bool no_alloc; };
 struct tensor { int type; int64_t n[4]; struct tensor *q, *k, *v, *mask; float scale; void* data; };
 struct buffer { char* data; size_t bytes; };
-struct context { size_t size, used; };
+struct context { size_t size, used; char memory[]; };
 static int threads;
 #define NEED(x) if (!(x)) abort()
 
@@ -141,15 +141,15 @@ size_t ggml_tensor_overhead(void) { return sizeof(struct tensor); }
 size_t ggml_graph_overhead_custom(size_t size, bool grads) { NEED(!grads); return size * sizeof(void*); }
 void* ggml_init(struct params p) {
   NEED(p.memory == NULL && p.no_alloc);
-  struct context* c = malloc(sizeof *c);
-  *c = (struct context){p.size, 0};
+  struct context* c = calloc(1, sizeof *c + p.size);
+  c->size = p.size;
   return c;
 }
 void ggml_free(void* c) { free(c); }
 static void* take(struct context* c, size_t bytes) {
   c->used += bytes;
   NEED(c->used <= c->size);
-  return calloc(1, bytes);
+  return c->memory + c->used - bytes;
 }
 void* ggml_new_tensor_4d(void* c, int type, int64_t a, int64_t b, int64_t d, int64_t e) {
   struct tensor* t = take(c, sizeof *t);
