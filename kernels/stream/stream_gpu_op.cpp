@@ -7,6 +7,7 @@
 #include "kernels/cuda/problem.hpp"
 #include "kernels/cuda/reference.hpp"
 #include "kernels/cuda/traffic.hpp"
+#include "kernels/keys.hpp"
 #include "kernels/registry.hpp"
 #include "kernels/stream/stream_gpu.hpp"
 
