@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <list>
 #include <system_error>
@@ -19,6 +20,7 @@ namespace roofline {
 namespace {
 
 constexpr int kLook_ms = 200;  // how late an interrupt may be seen
+constexpr std::chrono::seconds kOneShutdown{1};  // in which several signals are one interrupt
 
 [[noreturn]] void become(char* const* arguments, int err, const sigset_t& mask, pid_t parent) {
   ::setpgid(0, 0);
@@ -72,6 +74,7 @@ class Worker {
   int words() const { return words_; }
   bool silent() const { return silent_; }
   void stop() const { ::kill(process_, SIGTERM); }
+  void end() const { ::kill(-process_, SIGKILL); }
 
   /// Reads what there is; `line` gets every whole line, and the rest when it has closed its end.
   template <class Line>
@@ -120,7 +123,8 @@ std::vector<int> run_at_once(const std::vector<std::vector<std::string>>& comman
   const auto all_silent = [&] {
     return std::all_of(workers.begin(), workers.end(), [](const Worker& w) { return w.silent(); });
   };
-  bool stopped = false;
+  int heeded = 0;  // interrupts; a later one does not wait for them
+  std::chrono::steady_clock::time_point first_at;
   while (!all_silent()) {
     std::vector<pollfd> files;
     // One that is silent has a file that poll() passes over.
@@ -128,9 +132,16 @@ std::vector<int> run_at_once(const std::vector<std::vector<std::string>>& comman
       files.push_back({worker.silent() ? -1 : worker.words(), POLLIN, 0});
     }
     ::poll(files.data(), files.size(), kLook_ms);
-    if (!stopped && signals.interrupted()) {
-      stopped = true;
-      for (const Worker& worker : workers) worker.stop();
+    const int interrupts = signals.interrupts();
+    if (interrupts > heeded) {
+      const bool first = heeded == 0;
+      if (first) first_at = std::chrono::steady_clock::now();
+      const bool again = std::chrono::steady_clock::now() - first_at > kOneShutdown;
+      for (const Worker& worker : workers) {
+        if (first) worker.stop();
+        if (again) worker.end();
+      }
+      heeded = interrupts;
     }
     std::size_t i = 0;
     for (Worker& worker : workers) {

@@ -28,7 +28,7 @@ constexpr rlim_t kLargestFile = rlim_t{256} << 20;
 constexpr std::size_t kErrorTail = 2000;
 constexpr double kStopped = 0.5;  // seconds that a wait is late: no busy machine, a stop
 
-bool g_interrupted = false;
+int g_interrupts = 0;         ///< a terminal that is gone counts once
 bool g_heeds_hangup = false;  ///< not under nohup, which ignores it
 bool g_hung_up = false;
 int g_guards = 0;
@@ -49,8 +49,11 @@ void wait_for_signal(double seconds) {
   const auto whole = static_cast<time_t>(seconds);
   const timespec time{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
   const int got = sigtimedwait(&set, nullptr, &time);
-  if (got == SIGINT || got == SIGTERM || got == SIGHUP) g_interrupted = true;
-  if (got == SIGHUP) g_hung_up = true;
+  if (got == SIGINT || got == SIGTERM) ++g_interrupts;
+  if (got == SIGHUP) {
+    g_interrupts = std::max(1, g_interrupts);
+    g_hung_up = true;
+  }
 }
 
 /// An anonymous file: a child's text costs no disk and needs no reader while it runs.
@@ -141,10 +144,14 @@ class Ticker {
   double spent_s_ = 0;
 };
 
-/// A setting of OpenMP's that the shell was left with: OMP_PROC_BIND binds a program's first thread
-/// to one CPU before it can ask which ones it may use, OMP_THREAD_LIMIT takes threads away.
-bool sets_openmp(std::string_view setting) {
-  return setting.starts_with("OMP_") || setting.starts_with("GOMP_") || setting.starts_with("KMP_");
+/// A setting that the shell was left with and that is not for programs of this suite. OpenMP's:
+/// OMP_PROC_BIND binds a program's first thread to one CPU before it can ask which ones it may use,
+/// OMP_THREAD_LIMIT takes threads away. Google Benchmark's: they are given as flags.
+bool is_for_others(std::string_view setting) {
+  for (const char* prefix : {"OMP_", "GOMP_", "KMP_", "BENCHMARK_"}) {
+    if (setting.starts_with(prefix)) return true;
+  }
+  return false;
 }
 
 /// A process in its own group, killed and waited for at the latest when this ends.
@@ -163,7 +170,7 @@ class Child {
           command.environment.begin(), command.environment.end(), [&](const auto& setting) {
             return std::string_view(*entry).starts_with(setting.first + "=");
           });
-      if (!replaced && (command.own || !sets_openmp(*entry))) environment.push_back(*entry);
+      if (!replaced && (command.own || !is_for_others(*entry))) environment.push_back(*entry);
     }
     for (std::string& setting : settings) environment.push_back(setting.data());
     environment.push_back(nullptr);
@@ -220,9 +227,9 @@ class Child {
         finish(ended, status);
         break;
       }
-      if (used >= command_.timeout_s || g_interrupted) {
-        out_.timed_out = !g_interrupted;
-        out_.interrupted = g_interrupted;
+      if (used >= command_.timeout_s || g_interrupts > 0) {
+        out_.timed_out = g_interrupts == 0;
+        out_.interrupted = g_interrupts > 0;
         end();
         break;
       }
@@ -301,7 +308,7 @@ class Child {
 
 SignalGuard::SignalGuard() {
   if (g_guards++ > 0) return;
-  g_interrupted = false;
+  g_interrupts = 0;
   struct sigaction hangup {};
   ::sigaction(SIGHUP, nullptr, &hangup);
   g_heeds_hangup = hangup.sa_handler != SIG_IGN;
@@ -328,12 +335,12 @@ SignalGuard::~SignalGuard() {
   ::sigprocmask(SIG_SETMASK, &g_old_mask, nullptr);
 }
 
-bool SignalGuard::interrupted() {
+int SignalGuard::interrupts() {
   sigset_t pending;
   ::sigpending(&pending);
   const bool hangup = g_heeds_hangup && sigismember(&pending, SIGHUP);
   if (hangup || sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM)) wait_for_signal(0);
-  return g_interrupted;
+  return g_interrupts;
 }
 
 std::string Outcome::words(double timeout_s) const {

@@ -18,7 +18,9 @@ class SignalGuard {
   SignalGuard(const SignalGuard&) = delete;
   SignalGuard& operator=(const SignalGuard&) = delete;
   /// A SIGINT, SIGTERM or SIGHUP has come since the guard was set up.
-  bool interrupted();
+  bool interrupted() { return interrupts() > 0; }
+  /// How many have, as far as they were asked for one by one.
+  int interrupts();
 };
 
 struct Command {

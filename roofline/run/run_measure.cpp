@@ -140,7 +140,9 @@ class Runner {
   bool measure_rounds(const Group& group) {
     std::optional<LinkTurn> turn;
     if (has_links(group))
-      turn.emplace(fs::canonical(folder_.path()).parent_path().parent_path(), signals_);
+      turn.emplace(fs::canonical(folder_.path()).parent_path().parent_path(), signals_, [&] {
+        progress_->note("waiting for another run, which measures the links to the host");
+      });
     results_.emplace(group.name, attempt_);
     std::vector<Unit> units = group.units;
     const Effort& effort = budget_.effort();

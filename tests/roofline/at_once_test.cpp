@@ -67,5 +67,14 @@ TEST(AtOnce, AnInterruptEndsAllInTheirOwnTime) {
   EXPECT_EQ(lines.at(1), (std::vector<std::string>{"ready", "done"}));
 }
 
+TEST(AtOnce, ASecondInterruptDoesNotWaitForThem) {
+  const char* stubborn = "trap 'echo no >&2' TERM; echo ready >&2; while :; do sleep 0.01; done";
+  const auto codes = run_at_once({shell(stubborn)}, [&](std::size_t, std::string_view line) {
+    if (line == "no") ::usleep(1'100'000);
+    ::kill(::getpid(), SIGINT);  // once it is ready, and once it has refused
+  });
+  EXPECT_EQ(codes, std::vector<int>{128 + SIGKILL});
+}
+
 }  // namespace
 }  // namespace roofline
