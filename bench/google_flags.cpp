@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -57,17 +58,20 @@ bool is_yes(std::string value) {
   return std::find(std::begin(kNo), std::end(kNo), value) == std::end(kNo);
 }
 
-/// One that is not below 0; a minimum may have its unit behind it, `s` or `x`.
-bool is_number(const std::string& value) {
+/// One that is not below 0: of seconds, which newer versions let have its unit behind it, `s`, or
+/// `x` for calls, or a whole one.
+bool is_number(const std::string& value, bool seconds) {
   char* end = nullptr;
   const double number = std::strtod(value.c_str(), &end);
+  if (end == value.c_str() || !(number >= 0) || number > 1e9) return false;
   const std::string_view unit = end;
-  return end != value.c_str() && number >= 0 && (unit.empty() || unit == "s" || unit == "x");
+  return seconds ? unit.empty() || unit == "s" || unit == "x"
+                 : unit.empty() && number == std::floor(number);
 }
 
 }  // namespace
 
-std::vector<std::string> take_google_environment() {
+std::vector<std::string> google_environment() {
   constexpr const char* kNames[] = {"color",
                                     "context",
                                     "counters_tabular",
@@ -90,9 +94,7 @@ std::vector<std::string> take_google_environment() {
     std::transform(variable.begin(), variable.end(), variable.begin(),
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
     const char* const value = std::getenv(variable.c_str());
-    if (value == nullptr) continue;
-    flags.push_back("--benchmark_" + name + "=" + value);
-    ::unsetenv(variable.c_str());
+    if (value != nullptr && *value != 0) flags.push_back("--benchmark_" + name + "=" + value);
   }
   return flags;
 }
@@ -111,7 +113,8 @@ GoogleFlags read_google_flags(const std::vector<std::string>& flags, int passes)
       throw BadInput(flag + ": files are written as json");
     const bool number = name == "--benchmark_min_time" || name == "--benchmark_min_warmup_time" ||
                         name == "--benchmark_repetitions";
-    if (number && !is_number(value)) throw BadInput(flag + ": not a number");
+    if (number && !is_number(value, name != "--benchmark_repetitions"))
+      throw BadInput(flag + ": not a number");
     if (name == "--benchmark_format") out.on_console = value == "console";
     if (name == "--benchmark_filter") out.filter = value;
     if (name == "--benchmark_out") out.out = value;
@@ -125,6 +128,7 @@ GoogleFlags read_google_flags(const std::vector<std::string>& flags, int passes)
   if (passes > 0 && out.out.empty()) throw BadInput("--passes need a file: --benchmark_out=FILE");
   if (passes > 0 && !out.on_console)
     throw BadInput("--benchmark_format: --passes print on the console; their json is in the file");
+  if (passes > 0) out.others.push_back("--benchmark_out=");  // also what BENCHMARK_OUT names
   if (!out.out.empty()) require_writable(out.out);
   return out;
 }

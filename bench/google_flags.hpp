@@ -17,9 +17,9 @@ struct GoogleFlags {
   std::vector<std::string> others;  ///< all flags but those of the file, for Google Benchmark
 };
 
-/// Google Benchmark's environment variables (BENCHMARK_FILTER, BENCHMARK_REPETITIONS …) as flags;
-/// they are unset, so that flags alone tell.
-std::vector<std::string> take_google_environment();
+/// Google Benchmark's environment variables (BENCHMARK_FILTER, BENCHMARK_REPETITIONS …) as the
+/// flags that it takes them for; those that are empty are none.
+std::vector<std::string> google_environment();
 
 /// Throws kernels::BadInput for what cannot be done: CSV, whose rows have one set of columns where
 /// ours differ; a file that is not JSON or cannot be opened; what is to be a number and is none;

@@ -89,7 +89,7 @@ int run(int argc, char** argv, const std::string& operations) {
     throw kernels::BadInput("--shape: no kernel of this program does " + options.dtype + " " +
                             options.shape);
 
-  const auto environment = bench::take_google_environment();
+  const auto environment = bench::google_environment();
   line.google.insert(line.google.begin(), environment.begin(), environment.end());
   auto google = bench::read_google_flags(line.google, line.passes);
   const bool in_passes = line.passes > 0 && !google.only_list;
