@@ -49,9 +49,11 @@ Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
   };
   // What shares the inputs of the next one frees none of them, and saves it to fill its own.
   const auto drop = [&](bool sharing) {
-    for (auto b = bound_.rbegin(); b != bound_.rend() && !is_room(); ++b) {
-      if (&*b == &wanted) continue;
-      if ((b->inputs == wanted.inputs && shared_bytes(*b) > 0) == sharing) b->problem.reset();
+    for (auto b = bound_.rbegin(); b != bound_.rend(); ++b) {
+      if (b->problem == nullptr || &*b == &wanted) continue;
+      if ((b->inputs == wanted.inputs && shared_bytes(*b) > 0) != sharing) continue;
+      if (is_room()) break;
+      b->problem.reset();
     }
   };
   drop(false);

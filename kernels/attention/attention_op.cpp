@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,12 +65,14 @@ class Attention final : public Problem {
     out_ = Buffer<float>(outputs, c.threads, [](std::int64_t) { return 0.0f; });
     scratch_ = Buffer<float>(scratch_floats(s, c.threads, whole_pages_), c.threads,
                              [](std::int64_t) { return 0.0f; });
-    cache_ = last_.lock();
-    if (cache_ == nullptr || cache_->made_for != made_for()) {
-      cache_ = std::make_shared<Cache>(Cache{.made_for = made_for(), .slots = {}});
+    std::erase_if(live_, [](const auto& entry) { return entry.second.expired(); });
+    auto& held = live_[c.name() + "/" + std::to_string(slots_)];
+    cache_ = held.lock();
+    if (cache_ == nullptr) {
+      cache_ = std::make_shared<Cache>();
       cache_->slots.resize(slots_);
       for (auto& slot : cache_->slots) fill(slot, pool_.rows(s), root3);
-      last_ = cache_;
+      held = cache_;
     }
   }
 
@@ -108,7 +111,9 @@ class Attention final : public Problem {
   }
 
   double working_set_bytes() const override { return cost().bytes * slots_; }
-  double shared_bytes() const override { return working_set_bytes(); }
+  double shared_bytes() const override {
+    return cache_bytes(shape_, sizeof(T), kScaled<T> ? 4 : 0) * static_cast<double>(slots_);
+  }
 
   double read_own_memory(int loop, std::int64_t next) override {
     if (!case_.cold()) return 0;
@@ -132,12 +137,9 @@ class Attention final : public Problem {
   /// Shared by the variants that are bound to one case after another, as filling hundreds of
   /// megabytes takes longer than timing them.
   struct Cache {
-    std::string made_for;
     std::vector<Slot> slots;
   };
-  static inline std::weak_ptr<Cache> last_;
-
-  std::string made_for() const { return case_.name() + "/" + std::to_string(slots_); }
+  static inline std::map<std::string, std::weak_ptr<Cache>> live_;
 
   /// Every slot holds the same values: it is other memory, which is what a cold run needs.
   void fill(Slot& to, std::int64_t rows, float root3) {

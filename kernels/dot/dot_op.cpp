@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cmath>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "kernels/buffer.hpp"
@@ -43,13 +45,11 @@ struct Inputs {
 
 template <class T>
 std::shared_ptr<const Inputs<T>> shared_inputs(const Case& c, std::int64_t n, std::int64_t slots) {
-  static std::weak_ptr<const Inputs<T>> live;
-  static std::string name;
-  auto inputs = live.lock();
-  if (inputs && name == c.name() && static_cast<std::int64_t>(inputs->x.size()) == slots)
-    return inputs;
-  live = inputs = std::make_shared<const Inputs<T>>(n, slots, c.threads);
-  name = c.name();
+  static std::map<std::string, std::weak_ptr<const Inputs<T>>> live;
+  std::erase_if(live, [](const auto& entry) { return entry.second.expired(); });
+  auto& held = live[c.name() + "/slots:" + std::to_string(slots)];
+  auto inputs = held.lock();
+  if (!inputs) held = inputs = std::make_shared<const Inputs<T>>(n, slots, c.threads);
   return inputs;
 }
 
