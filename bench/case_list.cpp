@@ -66,6 +66,8 @@ std::vector<Entry> list_entries(const std::vector<std::string>& ops, const Optio
     if (info.gpu && gpu.cores == 0) continue;  // no GPU to refuse it
     const int threads = info.gpu ? 1 : options.threads > 0 ? options.threads : caches.cores;
     const Case own = parse_case(options, threads);
+    for (const auto& kernel : kernels::all_kernels())  // a named library that cannot be used
+      if (kernel.op == info.name && kernel.gpu() == info.gpu) kernels::missing(kernel.needs);
     try {
       std::vector<Entry> found;
       add_entries(info, own, caches, false, found);

@@ -112,7 +112,7 @@ bool supports(const KernelInfo& info, const Case& c) {
   if (c.text("access").empty()) return false;  // a case of another probe
   require_keys(c, "stream", {"access", "size", "level"});
   if (const auto level = c.text("level"); !level.empty() && level != "L1")
-    throw BadInput("stream: level '" + std::string(level) + "' (known: L1)");
+    throw BadInput("shape: level:" + level + " (known: L1)");
   return c.dtype == "f32" && kernel.*access_of(c).launch != nullptr &&
          (c.text("level") == "L1") == kernel.per_sm;
 }
