@@ -74,7 +74,7 @@ progress() {
 }
 
 if ! cmake -S "$repo" -B "$build" "${generator[@]}" "${flags[@]}" >>"$log" 2>&1 9>&-; then
-  rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" "$build/tools.txt"  # they hold the compiler that failed
+  rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" "$build/tools.txt"  # CMake would keep the compiler that may be at fault
   failed 'Configuring'
 fi
 tools >"$build/tools.txt"

@@ -12,5 +12,8 @@ for limit in "$cgroup/memory.max" "$cgroup/memory/memory.limit_in_bytes"; do
   at_most "$(awk '$1 != "max" {printf "%d", $1 / 1.5e9}' "$limit" 2>/dev/null)"
 done
 at_most "$(awk '$1 != "max" && $2 > 0 {printf "%d", ($1 + $2 - 1) / $2}' "$cgroup/cpu.max" 2>/dev/null)"
+quota=$(cat "$cgroup/cpu/cpu.cfs_quota_us" 2>/dev/null || echo -1)
+period=$(cat "$cgroup/cpu/cpu.cfs_period_us" 2>/dev/null || echo 0)
+((quota <= 0 || period <= 0)) || at_most $(((quota + period - 1) / period))
 ((jobs >= 1)) || jobs=1
 echo "$jobs"

@@ -308,7 +308,7 @@ compile_ggml() {
     return 1
   }
 }
-has_ggml || rm -f "$lib"/libggml-* "$lib/ggml.key"
+if [[ -e $lib/ggml.key ]] && ! has_ggml; then rm -f "$lib"/libggml-* "$lib/ggml.key"; fi
 python_packages "$scripts/requirements.txt" bokeh,matplotlib ||
   echo "setup: matplotlib and Bokeh could not be installed: pictures and report.html are skipped" >&2
 if $want_test; then
@@ -321,6 +321,12 @@ if $want_peers; then
   has_ggml || compile_ggml || echo "setup: ggml could not be compiled: not compared with" >&2
   if [[ -n $nvcc ]]; then
     cuda=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\).*/\1/p')
+    # Those for CUDA 12 and 13 are files of the same names.
+    for other in 12 13; do
+      [[ $other != "$cuda" && -e $venv/requirements-peers-cuda$other.txt ]] || continue
+      venv_python -m pip uninstall -q -y nvidia-cudnn-cu12 nvidia-cudnn-cu13 || true
+      rm -f "$venv"/requirements-peers-cuda{12,13}.txt
+    done
     python_packages "$scripts/requirements-peers-cuda$cuda.txt" ||
       echo "setup: cuDNN for CUDA $cuda could not be installed: not compared with" >&2
   fi

@@ -129,8 +129,9 @@ inline constexpr Column kRooflineColumns[] = {
     {"fraction_of_advertised", "1", "achieved / advertised roof"},
     {"peer", "", "the fastest library on the same work"},
     {"peer_ratio", "1",
-     "its time / this one's, median over the pairs of samples, neighbours in time, that are both "
-     "quiet, or but for the memory, of which both had the same within 15 %; above 1 this one is "
+     "its time / this one's, median over the pairs of samples, neighbours in time (of one round, "
+     "where memory does not hold all programs), that are both quiet, or but for the memory, of "
+     "which both had the same within 15 %; above 1 this one is "
      "faster; empty with fewer than 3 pairs"},
     {"verdict", "",
      "ok; not-quiet: too few samples in quiet moments, so all of them count; samples-disagree: "

@@ -6,6 +6,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failed=0
+ninja=$(command -v ninja)
 unset CUDACXX CUDAHOSTCXX
 path=$PATH
 
@@ -26,7 +27,8 @@ SH
 
 # A box without any toolkit of its own.
 mkdir tools
-for tool in awk bash cat chmod cmp cp dirname basename g++ grep head ln ls mkdir mktemp realpath rm sed sh sort; do
+for tool in awk bash cat chmod cksum cmp cp dirname basename env g++ grep head ln ls mkdir mktemp realpath rm sed sh \
+  sort uname; do
   ln -s "$(command -v $tool)" tools/
 done
 
@@ -150,10 +152,11 @@ CUDACXX=gcc/bin/nvcc stops 'g++ came with setup' \
 # setup.sh on a box with a GPU, whose pictures need nothing more.
 sed "s|/dev/nvidiactl|$work/nvidiactl|; s|/dev/dxg|$work/dxg|" setup.sh >fake/scripts/setup.sh
 mkdir -p fake/build/venv
-{ cat fake/scripts/requirements.txt; echo '# '; } >fake/build/venv/requirements.txt
+{ cat fake/scripts/requirements.txt; echo "#  $(uname -m)"; } >fake/build/venv/requirements.txt
 : >nvidiactl
 said="setup: the GPU is left out: old/bin/nvcc is of CUDA 11.5, $newer$advice"
-CUDACXX=old/bin/nvcc fake/scripts/setup.sh >out.txt 2>&1 && grep -Fxq "$said" out.txt ||
+CUDACXX=old/bin/nvcc fake/scripts/setup.sh >out.txt 2>&1 && grep -Fxq "$said" out.txt &&
+  ! grep -q 'Python packages' out.txt ||
   { echo 'FAILED: setup.sh with a GPU and no toolkit'; cat out.txt; failed=1; }
 rm nvidiactl
 CUDACXX=old/bin/nvcc fake/scripts/setup.sh >out.txt 2>&1 && ! grep -q 'GPU' out.txt ||
@@ -203,7 +206,7 @@ PATH=$path
 # configures NAME REASON: the whole tree, by $CUDACXX.
 configures() {
   rm -rf build
-  cmake -G Ninja -S "$repo" -B build -DROOFLINE_TESTS=OFF >out.txt 2>&1 &&
+  cmake ${ninja:+-G Ninja} -S "$repo" -B build -DROOFLINE_TESTS=OFF >out.txt 2>&1 &&
     [ "$(grep 'GPU half' out.txt)" = "-- GPU half: left out ($2)" ] && return
   echo "FAILED: $1: not configured without the GPU half for '$2':"
   tail -n 20 out.txt

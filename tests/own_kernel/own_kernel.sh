@@ -7,11 +7,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failed=0
+ninja=$(command -v ninja)
 fail() { echo "FAILED: $*"; failed=1; }
 
 # 1. Install into an empty prefix, and build the example against it alone.
 cmake --install "$build" --prefix "$work/prefix" >install.log 2>&1 || { cat install.log; exit 1; }
-{ cmake -G Ninja -S "$example" -B example -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" &&
+{ cmake ${ninja:+-G Ninja} -S "$example" -B example -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" &&
   cmake --build example; } >build.log 2>&1 || { cat build.log; exit 1; }
 grep -q "^roofline_DIR:PATH=$work/prefix/" example/CMakeCache.txt || fail 'found another roofline'
 example/my_bench --benchmark_out=mine.json --benchmark_repetitions=3 --benchmark_min_time=0.002 \
