@@ -19,7 +19,7 @@
 namespace roofline {
 namespace {
 
-constexpr int kLook_ms = 200;  // how late an interrupt may be seen
+constexpr int kLook_ms = 200;                    // how late an interrupt may be seen
 constexpr std::chrono::seconds kOneShutdown{1};  // in which several signals are one interrupt
 
 [[noreturn]] void become(char* const* arguments, int err, const sigset_t& mask, pid_t parent) {
