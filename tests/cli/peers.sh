@@ -253,5 +253,5 @@ for case in f32/320/0 bf16/333/0 bf16/320/1; do
   fi
 done
 ROOFLINE_GGML=$scratch/ik.so "$bin/bench_attention" --device=cpu --threads=1 --dtype=bf16 --shape=$shape \
-  --benchmark_filter=ggml --benchmark_min_time=0.001 --benchmark_format=json |
-  grep -q 'library=ggml of ik_llama.cpp;library_config=avx2, OpenMP;'
+  --benchmark_filter=ggml --benchmark_min_time=0.001 --benchmark_format=json >"$scratch/ik.json"
+grep -q 'library=ggml of ik_llama.cpp;library_config=avx2, OpenMP;' "$scratch/ik.json"
