@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "kernels/attention/attention_verify.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/cost.hpp"
+#include "kernels/live.hpp"
 #include "kernels/registry.hpp"
 #include "kernels/stream/own_memory.hpp"
 
@@ -65,15 +65,12 @@ class Attention final : public Problem {
     out_ = Buffer<float>(outputs, c.threads, [](std::int64_t) { return 0.0f; });
     scratch_ = Buffer<float>(scratch_floats(s, c.threads, whole_pages_), c.threads,
                              [](std::int64_t) { return 0.0f; });
-    std::erase_if(live_, [](const auto& entry) { return entry.second.expired(); });
-    auto& held = live_[c.name() + "/" + std::to_string(slots_)];
-    cache_ = held.lock();
-    if (cache_ == nullptr) {
+    cache_ = shared(live_, c.name() + "/slots:" + std::to_string(slots_), [&] {
       cache_ = std::make_shared<Cache>();
       cache_->slots.resize(slots_);
       for (auto& slot : cache_->slots) fill(slot, pool_.rows(s), root3);
-      held = cache_;
-    }
+      return cache_;
+    });
   }
 
   void run(std::int64_t first, std::int64_t count) override {
@@ -139,7 +136,7 @@ class Attention final : public Problem {
   struct Cache {
     std::vector<Slot> slots;
   };
-  static inline std::map<std::string, std::weak_ptr<Cache>> live_;
+  static inline Live<Cache> live_;
 
   /// Every slot holds the same values: it is other memory, which is what a cold run needs.
   void fill(Slot& to, std::int64_t rows, float root3) {

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cmath>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "kernels/cost.hpp"
 #include "kernels/dot/dot.hpp"
 #include "kernels/keys.hpp"
+#include "kernels/live.hpp"
 #include "kernels/registry.hpp"
 #include "kernels/shares.hpp"
 #include "kernels/stream/own_memory.hpp"
@@ -45,12 +45,9 @@ struct Inputs {
 
 template <class T>
 std::shared_ptr<const Inputs<T>> shared_inputs(const Case& c, std::int64_t n, std::int64_t slots) {
-  static std::map<std::string, std::weak_ptr<const Inputs<T>>> live;
-  std::erase_if(live, [](const auto& entry) { return entry.second.expired(); });
-  auto& held = live[c.name() + "/slots:" + std::to_string(slots)];
-  auto inputs = held.lock();
-  if (!inputs) held = inputs = std::make_shared<const Inputs<T>>(n, slots, c.threads);
-  return inputs;
+  static Live<const Inputs<T>> live;
+  return shared(live, c.name() + "/slots:" + std::to_string(slots),
+                [&] { return std::make_shared<const Inputs<T>>(n, slots, c.threads); });
 }
 
 /// `Acc` is the result's type.

@@ -2,11 +2,11 @@
 // its oracle in matmul_verify.hpp.
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <mutex>
 
 #include "kernels/buffer.hpp"
 #include "kernels/cost.hpp"
+#include "kernels/live.hpp"
 #include "kernels/matmul/matmul_cases.hpp"
 #include "kernels/matmul/matmul_verify.hpp"
 #include "kernels/registry.hpp"
@@ -89,13 +89,10 @@ template <class X, class Y, class Z>
 std::shared_ptr<Inputs<X, Y, Z>> shared_inputs(const Case& c, const Request& r,
                                                std::int64_t slots) {
   static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<Inputs<X, Y, Z>>> live;
+  static Live<Inputs<X, Y, Z>> live;
   const std::lock_guard lock(mutex);
-  std::erase_if(live, [](const auto& entry) { return entry.second.expired(); });
-  auto& held = live[c.name() + "/slots:" + std::to_string(slots)];
-  auto inputs = held.lock();
-  if (!inputs) held = inputs = std::make_shared<Inputs<X, Y, Z>>(r, slots, c.threads);
-  return inputs;
+  return shared(live, c.name() + "/slots:" + std::to_string(slots),
+                [&] { return std::make_shared<Inputs<X, Y, Z>>(r, slots, c.threads); });
 }
 
 template <class X, class Y, class Z>

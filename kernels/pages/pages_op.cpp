@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "kernels/buffer.hpp"
 #include "kernels/cost.hpp"
 #include "kernels/keys.hpp"
+#include "kernels/live.hpp"
 #include "kernels/pages/pages.hpp"
 #include "kernels/registry.hpp"
 #include "kernels/shares.hpp"
@@ -32,11 +32,8 @@ struct Pool {
 /// A case's pool, for all of its variants: to fill one takes longer than to measure it, and what
 /// one variant has read another must not find in a cache.
 std::shared_ptr<Pool> pool_of(const Case& c) {
-  static std::map<std::string, std::weak_ptr<Pool>> pools;
-  std::weak_ptr<Pool>& known = pools[c.name()];
-  std::shared_ptr<Pool> pool = known.lock();
-  if (!pool) known = pool = std::make_shared<Pool>();
-  return pool;
+  static Live<Pool> live;
+  return shared(live, c.name(), [] { return std::make_shared<Pool>(); });
 }
 
 /// Throws BadInput unless it is a power of two of at least kLeastPage.
