@@ -1,7 +1,6 @@
 #include "bench/case_list.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -69,9 +68,7 @@ std::vector<Entry> list_entries(const std::vector<std::string>& ops, const Optio
     for (const auto& kernel : kernels::all_kernels())  // a named library that cannot be used
       if (kernel.op == info.name && kernel.gpu() == info.gpu) kernels::missing(kernel.needs);
     try {
-      std::vector<Entry> found;
-      add_entries(info, own, caches, false, found);
-      std::move(found.begin(), found.end(), std::back_inserter(entries));
+      add_entries(info, own, caches, false, entries);
     } catch (const BadInput& fault) {  // another operation of the program may do it
       if (refusal.empty()) refusal = fault.what();
     }

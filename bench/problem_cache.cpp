@@ -9,22 +9,16 @@
 namespace bench {
 namespace {
 
-/// 0 where it is not known.
-double or_none(double bytes) { return std::isnan(bytes) ? 0 : bytes; }
-
-double shared_bytes(const Bound& bound) {
-  return bound.problem == nullptr ? 0 : or_none(bound.problem->shared_bytes());
-}
-
-/// Of all of them, what several share once.
+/// Of all of them, what several share once; nothing of one whose set is not known.
 double kept_bytes(const std::list<Bound>& all) {
   double bytes = 0;
   std::set<std::string_view> seen;
   for (const Bound& bound : all) {
     if (bound.problem == nullptr) continue;
-    const double shared = shared_bytes(bound);
-    bytes += or_none(bound.problem->owned_bytes()) - shared;
-    if (seen.insert(bound.inputs).second) bytes += shared;
+    const double owned = bound.problem->owned_bytes();
+    if (std::isnan(owned)) continue;
+    bytes += owned;
+    if (!seen.insert(bound.inputs).second) bytes -= bound.problem->shared_bytes();
   }
   return bytes;
 }
@@ -51,7 +45,7 @@ Bound& ProblemCache::get(const Entry& entry, const kernels::Caches& caches) {
   const auto drop = [&](bool sharing) {
     for (auto b = bound_.rbegin(); b != bound_.rend(); ++b) {
       if (b->problem == nullptr || &*b == &wanted) continue;
-      if ((b->inputs == wanted.inputs && shared_bytes(*b) > 0) != sharing) continue;
+      if ((b->inputs == wanted.inputs && b->problem->shared_bytes() > 0) != sharing) continue;
       if (is_room()) break;
       b->problem.reset();
     }
