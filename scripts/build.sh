@@ -20,13 +20,8 @@ if ! mkdir -p "$build" || ! { exec 9>"$build/.lock"; }; then
   exit 2
 fi
 if command -v flock >/dev/null; then
-  held=0
-  flock -n 9 || held=$?
-  # Other than 1: a file system without locks.
-  if ((held == 1)); then
-    echo "Waiting for another build in $build"
-    flock 9
-  fi
+  # Code 1: held; others: a file system without locks.
+  flock -n 9 || { (($? == 1)) && echo "Waiting for another build in $build" && flock 9; } || true
 fi
 if ! : >"$log"; then
   echo "build.sh: cannot write $log" >&2

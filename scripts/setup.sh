@@ -38,13 +38,8 @@ trap '((${#scratch[@]} == 0)) || rm -rf "${scratch[@]}"' EXIT
 
 # One at a time: two runs that begin together would install the same, and into the same environment.
 if command -v flock >/dev/null && mkdir -p "$repo/build" 2>/dev/null && { exec 9>"$repo/build/.setup.lock"; } 2>/dev/null; then
-  held=0
-  flock -n 9 || held=$?
-  # Other than 1: a file system without locks.
-  if ((held == 1)); then
-    echo "setup: waiting for another one"
-    flock 9
-  fi
+  # Code 1: held; others: a file system without locks.
+  flock -n 9 || { (($? == 1)) && echo "setup: waiting for another one" && flock 9; } || true
 fi
 
 # package  command or header that shows it is there  why
@@ -265,18 +260,18 @@ venv_python() {
   env -u PYTHONPATH -u PYTHONHOME -u PIP_CONSTRAINT -u PIP_TARGET -u PIP_PREFIX PIP_USER=0 \
     "$venv/bin/python3" "$@"
 }
+packages_key() { cat "$1" && echo "# $(venv_python --version 2>/dev/null || true) $(uname -m)"; }
 # python_packages FILE [MODULES]: pip-installs a pinned list once. Its copy in the venv says that it is done, and
 # for which Python: an upgrade of the distribution leaves the old one's packages behind.
 python_packages() {
-  local stamp version
+  local stamp
   stamp=$venv/$(basename "$1")
-  version="$(venv_python --version 2>/dev/null || true) $(uname -m)"
-  { cat "$1"; echo "# $version"; } 2>/dev/null | cmp -s - "$stamp" && return
+  packages_key "$1" 2>/dev/null | cmp -s - "$stamp" && return
   echo "setup: installing the Python packages of scripts/$(basename "$1")"
   venv_python -m pip --version >/dev/null 2>&1 || "$(system_python)" -m venv --clear "$venv" || return
   venv_python -m pip install -q --disable-pip-version-check --prefer-binary -r "$1" || return
   [[ -z ${2:-} ]] || venv_python -c "import $2" || return
-  { cat "$1"; echo "# $(venv_python --version) $(uname -m)"; } >"$stamp"
+  packages_key "$1" >"$stamp"
 }
 # ggml, llama.cpp's attention: PyPI has it among the sources of llama-cpp-python alone, of which little
 # is needed; the number is that of the package. It is compiled for this CPU: a folder that another one

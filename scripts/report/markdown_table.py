@@ -33,8 +33,12 @@ REGISTRY = Path(__file__).resolve().parents[2] / "kernels" / "kernels.def"
 
 
 def _rows(path):
+    class Row(dict):
+        def __missing__(self, column):
+            raise ValueError(f"{path}: no column {column!r}")
+
     with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+        return [Row(row) for row in csv.DictReader(file)]
 
 
 def _number(text):
@@ -326,9 +330,6 @@ if __name__ == "__main__":
         main(Path(sys.argv[1]), *sys.argv[2:])
     except OSError as error:
         print(f"{error.filename}: {error.strerror}", file=sys.stderr)
-        sys.exit(2)
-    except KeyError as error:
-        print(f"{sys.argv[1]}: a table without column {error}", file=sys.stderr)
         sys.exit(2)
     except ValueError as error:
         print(error, file=sys.stderr)
